@@ -1,0 +1,94 @@
+// What a tool is. The loop knows tools only through this: it asks a tool for its effects and whether
+// an input may run beside others, and never guesses from a name (DESIGN §1.4).
+
+import type { z } from "zod";
+import type { OutputSink, SpilledText } from "../context/results.ts";
+import type { Host } from "../host/host.ts";
+import type { Change, Effect, Observation } from "../session/records.ts";
+import type { SeenFiles } from "./seen.ts";
+
+/** What a call gives back. A thrown `ToolError` becomes an error result; so does any other throw. */
+export interface ToolOutput {
+  /** For the model; bounded by invoke(). */
+  output: string | SpilledText;
+  status?: "ok" | "noop" | "error";
+  /** One line for people, e.g. `12 lines` or `exit 1 in 0.3s`. */
+  summary?: string;
+  /** For people only, e.g. a diff. */
+  display?: string;
+  observations?: Observation[];
+  changes?: Change[];
+  /** Images for models that take them. */
+  images?: { mime: string; base64: string }[];
+  /** Token bound of `output`, when not `limits.outputTokens` (a Read page bounds itself). */
+  bound?: number;
+}
+
+/** A failure whose message is written for the model: what is wrong, what is right, the state now. */
+export class ToolError extends Error {
+  override name = "ToolError";
+}
+
+export interface ToolLimits {
+  /** Tokens of a command or search result that the model sees. */
+  outputTokens: number;
+  /** Tokens of a Read page. */
+  readTokens: number;
+  /** Seconds before a command is killed, where the call names no timeout. */
+  bashTimeout: number;
+}
+
+/** What a running call may use. Everything it touches outside itself goes through here. */
+export interface ToolContext {
+  readonly session: { id: string; root: string; cwd: string };
+  readonly call: { id: string; tr: string; turn: number; step: number };
+  readonly host: Host;
+  readonly signal: AbortSignal;
+  readonly limits: ToolLimits;
+  /** What the model has been shown of files, newest first. */
+  readonly seen: SeenFiles;
+  /** State that the calls of one batch share: `Tool.beginBatch` made it. */
+  readonly batch: unknown;
+  /** Live output for whoever watches; not recorded. */
+  emit(text: string): void;
+  openOutput(): OutputSink;
+  /** Keep bytes in the session's content-addressed store; the name is their sha-256. */
+  keep(bytes: Uint8Array): string;
+  /** Bytes kept under a name, or null. */
+  kept(name: string): Uint8Array | null;
+}
+
+/**
+ * A tool. `name` matches `^[A-Za-z0-9_-]{1,64}$`. The JSON Schema sent to the model is made from
+ * `input`: plain objects, no unions, no tuples (spec/tools.md).
+ */
+export interface Tool<I = unknown> {
+  readonly name: string;
+  /** Prose for the model: what it does, signature, examples, what comes back. */
+  readonly description: string;
+  readonly input: z.ZodType<I>;
+  /** A correct call, shown in errors about wrong arguments. */
+  readonly example: I;
+  /**
+   * Folds near-miss arguments into the expected form before validation (never guessing at content).
+   * The generic repairs (field names, strings for lists, numbers as strings) happen before this.
+   */
+  normalize?(args: Record<string, unknown>): Record<string, unknown>;
+  /** Other names for fields, accepted silently: `{ file_path: "path" }`. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  effects(input: I, ctx: ToolContext): Effect[] | Promise<Effect[]>;
+  /** May this call run beside other safe calls of its batch? */
+  isConcurrencySafe(input: I): boolean;
+  /** Called once per batch, before any of its calls runs, with this tool's inputs in call order. */
+  beginBatch?(inputs: I[], ctx: ToolContext): Promise<unknown>;
+  /** What the person sees before allowing the call (a diff, the full command). */
+  preview?(input: I, ctx: ToolContext): Promise<string>;
+  /** The call in one line, e.g. `src/a.ts 1:80`; without it the arguments are shown shortened. */
+  title?(input: I): string;
+  run(input: I, ctx: ToolContext): Promise<ToolOutput>;
+}
+
+/** Gives a tool's definition its input type; the registry holds tools of any input. */
+export function defineTool<I>(tool: Tool<I>): Tool<I> {
+  return tool;
+}

@@ -43,6 +43,8 @@ export type EventBody =
   | {
     type: "usage";
     usage: Usage;
+    /** The provider counted nothing; these are estimates. */
+    estimated: boolean;
     costUsd: number | null;
     contextTokens: number;
     window: number | null;

@@ -77,8 +77,8 @@ export interface ProviderFailure {
 }
 
 /**
- * A piece of a call. `index` and `id` are what the provider sent, untrusted: `assemble.ts` decides
- * which call a fragment belongs to. `args` may be an object where a server sends one.
+ * A piece of a call as the provider sent it, untrusted: `calls.ts` decides which call it belongs to.
+ * `args` may be an object where a server sends one.
  */
 export interface CallFragment {
   index?: number | string;
@@ -104,6 +104,6 @@ export type Delta =
 export interface Provider {
   readonly id: string;
   stream(request: ChatRequest, signal: AbortSignal): AsyncIterable<Delta>;
-  /** Ids of the models it offers. Rejects with a `ProviderError`-like Error whose message is for users. */
+  /** Ids of the models it offers. Rejects with a UserError. */
   models?(signal: AbortSignal): Promise<string[]>;
 }

@@ -83,7 +83,8 @@ export type Effect =
 /**
  * What the model was shown of a file: structured, never scraped from text (spec/context).
  * `path` is the real path; `version` the sha-256 (hex) of the file's bytes; `total` its number of
- * lines; `ranges` are 1-based inclusive, `texts[i]` holds the line texts of `ranges[i]`.
+ * lines; `ranges` are 1-based inclusive, `texts[i]` holds the line texts of `ranges[i]` as
+ * `recorded()` of tools/lines.ts gives them: a line of more than 2,000 characters is a digest.
  */
 export interface Observation {
   path: string;
@@ -121,6 +122,8 @@ export interface ResultRecord extends RecordBase {
   /** Name (sha-256) of the blob with the full output, when `text` had to be bounded. */
   spill?: string;
   observations?: Observation[];
+  /** Images shown to the model, kept as blobs. */
+  images?: { mime: string; blob: string }[];
   ms: number;
 }
 

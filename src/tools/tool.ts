@@ -4,6 +4,7 @@
 import type { z } from "zod";
 import type { OutputSink, SpilledText } from "../context/results.ts";
 import type { Host } from "../host/host.ts";
+import type { ToolSpec } from "../provider/provider.ts";
 import type { Change, Effect, Observation } from "../session/records.ts";
 import type { SeenFiles } from "./seen.ts";
 
@@ -11,7 +12,7 @@ import type { SeenFiles } from "./seen.ts";
 export interface ToolOutput {
   /** For the model; bounded by invoke(). */
   output: string | SpilledText;
-  status?: "ok" | "noop" | "error";
+  status?: "ok" | "noop" | "error" | "interrupted";
   /** One line for people, e.g. `12 lines` or `exit 1 in 0.3s`. */
   summary?: string;
   /** For people only, e.g. a diff. */
@@ -27,6 +28,12 @@ export interface ToolOutput {
 /** A failure whose message is written for the model: what is wrong, what is right, the state now. */
 export class ToolError extends Error {
   override name = "ToolError";
+  /** Lines of files that the message shows, so that their anchors can be used. */
+  readonly observations: Observation[];
+  constructor(message: string, observations: Observation[] = []) {
+    super(message);
+    this.observations = observations;
+  }
 }
 
 export interface ToolLimits {
@@ -86,6 +93,13 @@ export interface Tool<I = unknown> {
   /** The call in one line, e.g. `src/a.ts 1:80`; without it the arguments are shown shortened. */
   title?(input: I): string;
   run(input: I, ctx: ToolContext): Promise<ToolOutput>;
+}
+
+/** A tool as the session knows it: what the model sees, and how to get the code when it is needed. */
+export interface ToolEntry {
+  readonly spec: ToolSpec;
+  /** Loads the code, once. */
+  load(): Promise<Tool>;
 }
 
 /** Gives a tool's definition its input type; the registry holds tools of any input. */

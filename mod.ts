@@ -1,0 +1,15 @@
+// nanocode: entry of the program and public API (what `import … from "nanocode"` gives a plugin).
+// Light on purpose: --version and --help answer before anything heavy is imported.
+
+export { definePlugin, defineTool, ToolError } from "./src/plugins/sdk.ts";
+export type {
+  PluginContext,
+  PluginDefinition,
+  PluginSkill,
+  PluginTool,
+} from "./src/plugins/sdk.ts";
+
+if (import.meta.main) {
+  const { run } = await import("./src/cli/run.ts");
+  await run({ assets: new URL("./", import.meta.url), bundled: null });
+}

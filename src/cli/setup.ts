@@ -1,0 +1,241 @@
+// Puts a session together from options, configuration and plugins: model, tools, host, policy. What
+// runs it, headless or in a terminal, is headless.ts and chat.ts.
+
+import { join } from "node:path";
+import { type Config, loadConfig } from "../config/config.ts";
+import type { ConfigFile } from "../config/schema.ts";
+import { detectCommands, environmentText } from "../context/environment.ts";
+import SYSTEM from "../context/system.md" with { type: "text" };
+import type { LocalHost } from "../host/local.ts";
+import { localHost } from "../host/local.ts";
+import type { Skill } from "../knowledge/skills.ts";
+import { openSession, repair, type Session } from "../loop/session.ts";
+import type { ModelChoice, TurnDeps } from "../loop/turn.ts";
+import type { Policy } from "../permission/policy.ts";
+import { parseRule } from "../permission/rules.ts";
+import { bundled } from "../plugins/bundled.ts";
+import { pluginProviders, pluginTools } from "../plugins/registry.ts";
+import { chooseModel } from "../provider/choose.ts";
+import { UserError } from "../runtime/errors.ts";
+import { createLog, type OpenLog, reopenLog } from "../session/open.ts";
+import { findSession, listSessions, projectFolder, type SessionFile } from "../session/store.ts";
+import type { ToolEntry } from "../tools/tool.ts";
+import { VERSION } from "../version.ts";
+import type { Options } from "./args.ts";
+import { coreTools, warmUp } from "./core-tools.ts";
+import type { Program } from "./run.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Everything a turn needs but its input, its signal and who answers questions. */
+export interface Setup {
+  workspace: Workspace;
+  config: Config;
+  model: ModelChoice;
+  host: LocalHost;
+  tools: ReadonlyMap<string, ToolEntry>;
+  policy: Policy;
+  /** Lines for the person: ignored settings, a session that had to be forked or repaired. */
+  warnings: string[];
+  /** The session, opened or made when first asked for. */
+  session(): Session;
+  /** Deps of a turn. */
+  turnDeps(signal: AbortSignal): TurnDeps;
+  /** Kills what still runs and closes the session. */
+  close(): void;
+}
+
+/** Grants beyond the user's own rules, e.g. the demo's in its own folder. */
+export interface Grant {
+  allow: string[];
+}
+
+export async function setUp(
+  options: Options,
+  program: Program,
+  workspace: Workspace,
+  grant: Grant = { allow: [] },
+): Promise<Setup> {
+  const { home, root, cwd } = workspace;
+  const { config, warnings } = await loadConfig({
+    home,
+    root,
+    ...(options.config === undefined ? {} : { file: options.config }),
+    flags: flagsOf(options),
+  });
+  const { plugins, skills } = await bundled(program.assets, program.bundled);
+  const core = await coreTools(program.bundled?.coreTools ?? null);
+  let warm = false;
+  const chosen = await chooseModel({
+    ...(config.model === undefined ? {} : { model: config.model }),
+    providers: config.providers,
+    declared: pluginProviders(plugins),
+    env: process.env,
+    fetch(input, init) {
+      const response = fetch(input, init);
+      if (!warm) void warmUp(core);
+      warm = true;
+      return response;
+    },
+  });
+  const model: ModelChoice = {
+    ...chosen,
+    reasoning: config.reason,
+    window: config.context.window ?? chosen.window,
+  };
+  if (config.limits.budgetUsd !== undefined && !model.prices) {
+    throw new UserError(
+      `a budget in USD is set, but the prices of ${model.model} are not known`,
+      `Set "providers": {"${model.provider.id}": {"prices": {"input": …, "output": …}}} (USD per million tokens), or use --budget-tokens.`,
+    );
+  }
+  if (options.record) model.provider = await recordTo(options.record, model, workspace);
+  const tools = new Map<string, ToolEntry>();
+  for (const entry of [...core, ...pluginTools(plugins, skills)]) {
+    tools.set(entry.spec.name, entry);
+  }
+  const policy = policyOf(config, grant);
+  const host = localHost({ locks: join(home, "locks"), env: config.bash.env });
+  const folder = projectFolder(home, root);
+  let open: { log: OpenLog; session: Session } | null = null;
+  const openOnce = () => {
+    open ??= openOrCreate(options, folder, () => ({
+      root,
+      cwd,
+      version: VERSION,
+      environment: environment(workspace, config, skills),
+    }), warnings);
+    return open.session;
+  };
+  if (options.continue || options.resume !== undefined) openOnce(); // what is wrong is said at the start
+  return {
+    workspace,
+    config,
+    model,
+    host,
+    tools,
+    policy,
+    warnings,
+    session: openOnce,
+    turnDeps: (signal) => ({
+      model,
+      tools,
+      host,
+      policy,
+      limits: config.limits,
+      toolLimits: config.context,
+      system: SYSTEM,
+      signal,
+    }),
+    close() {
+      host.killAll();
+      open?.log.close();
+    },
+  };
+}
+
+function flagsOf(options: Options): ConfigFile {
+  const { model, reason, maxSteps, budgetUsd, budgetTokens, timeout, yolo, allow, deny } = options;
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(reason === undefined ? {} : { reason: reason as NonNullable<ConfigFile["reason"]> }),
+    limits: { steps: maxSteps, budgetUsd, budgetTokens, timeout },
+    permissions: { allow, deny, ...(yolo ? { yolo } : {}) },
+  };
+}
+
+function policyOf(config: Config, grant: Grant): Policy {
+  const rules = (sources: string[]) =>
+    sources.map((source) => {
+      try {
+        return parseRule(source);
+      } catch (error) {
+        throw new UserError((error as Error).message);
+      }
+    });
+  const { allow, ask, deny, yolo } = config.permissions;
+  return { allow: rules([...allow, ...grant.allow]), ask: rules(ask), deny: rules(deny), yolo };
+}
+
+function environment({ cwd }: Workspace, config: Config, skills: readonly Skill[]): string {
+  return environmentText({
+    cwd,
+    os: process.platform === "darwin"
+      ? "macOS"
+      : process.platform === "win32"
+      ? "Windows"
+      : "Linux",
+    arch: process.arch,
+    shell: "bash",
+    bashTimeout: config.context.bashTimeout,
+    commands: detectCommands(),
+    skills: skills.map(({ name, description }) => ({ name, description })),
+  });
+}
+
+function openOrCreate(
+  options: Options,
+  folder: string,
+  header: () => Parameters<typeof createLog>[1],
+  warnings: string[],
+): { log: OpenLog; session: Session } {
+  const file = options.resume !== undefined || options.continue ? wanted(options, folder) : null;
+  if (!file) {
+    const log = createLog(folder, header());
+    return { log, session: openSession(log.log, log.blobs) };
+  }
+  const log = reopenLog(file.path, folder);
+  for (const problem of log.log.problems) warnings.push(`session ${file.id}: ${problem}`);
+  if (log.forkedFrom) {
+    warnings.push(
+      `session ${log.forkedFrom} is open in another nanocode: going on with a copy of it`,
+    );
+  }
+  const session = openSession(log.log, log.blobs);
+  const closed = repair(session);
+  if (closed > 0) {
+    warnings.push(
+      `the session was cut during ${closed} call${closed > 1 ? "s" : ""}: marked as interrupted`,
+    );
+  }
+  return { log, session };
+}
+
+/** The session that --continue or --resume means. */
+function wanted(options: Options, folder: string): SessionFile {
+  const all = listSessions(folder).filter((file) => file.bytes > 0);
+  const [newest] = all;
+  if (!newest) {
+    throw new UserError(
+      "this project has no session to go on with",
+      'Start one: nanocode, or nanocode -p "prompt".',
+    );
+  }
+  if (options.resume === undefined) return newest;
+  const found = findSession(folder, options.resume);
+  if (!Array.isArray(found)) return found;
+  const candidates = (found.length > 0 ? found : all).slice(0, 5).map((file) =>
+    `${file.id} (${new Date(file.modifiedMs).toLocaleString()})`
+  );
+  const what = options.resume === ""
+    ? "--resume needs the id of a session here"
+    : `${
+      found.length > 0 ? "several sessions begin" : "no session of this project begins"
+    } with "${options.resume}"`;
+  throw new UserError(what, `The newest are: ${candidates.join(", ")}.`);
+}
+
+async function recordTo(
+  path: string,
+  model: ModelChoice,
+  { cwd }: Workspace,
+): Promise<ModelChoice["provider"]> {
+  const [{ writeFileSync }, { homedir }, { recording }] = await Promise.all([
+    import("node:fs"),
+    import("node:os"),
+    import("../provider/replay.ts"),
+  ]);
+  const home = homedir();
+  return recording(model.provider, { cwd, home }, (cassette) => {
+    writeFileSync(path, `${JSON.stringify(cassette, null, 1)}\n`, { mode: 0o600 });
+  });
+}

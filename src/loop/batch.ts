@@ -1,0 +1,168 @@
+// A batch is the set of calls in one reply. Neighbouring calls whose tool says they are safe run
+// together, at most four at a time; any other runs alone, in order; results are recorded in call order.
+
+import type { RecordedCall } from "../session/records.ts";
+import {
+  invoke,
+  type InvokeEnv,
+  NOT_RUN,
+  type Outcome,
+  plain,
+  prepare,
+  type Prepared,
+} from "./invoke.ts";
+import { project } from "./session.ts";
+
+const MAX_PARALLEL = 4;
+
+/** A recorded outcome with its call. */
+export interface Finished {
+  prepared: Prepared;
+  outcome: Outcome;
+}
+
+/** Something to add to a result before it is recorded (the repeat guard's note), or "". */
+export type Annotate = (prepared: Prepared, outcome: Outcome) => string;
+
+/** Runs the calls; each gets exactly one recorded result, also when the turn is interrupted. */
+export async function runBatch(
+  calls: RecordedCall[],
+  env: InvokeEnv,
+  annotate: Annotate,
+): Promise<Finished[]> {
+  const prepared: Prepared[] = [];
+  for (const call of calls) prepared.push(await prepare(call, env));
+  const states = await beginBatches(prepared);
+  const finished: Finished[] = [];
+  let refused = false;
+  for (const group of groups(prepared)) {
+    for (const { call, tr, title, tool } of group) {
+      env.emit({
+        type: "call_start",
+        call: call.id,
+        tr,
+        tool: tool?.name ?? call.name,
+        title,
+        args: call.args,
+      });
+    }
+    const outcomes = await Promise.all(group.map((item) => {
+      if (env.signal.aborted) return { ...plain("interrupted", NOT_RUN), ms: 0 };
+      if (refused) return { ...plain("skipped", SKIPPED), ms: 0 };
+      return runOne(item, states, env);
+    }));
+    for (const [i, outcome] of outcomes.entries()) {
+      const item = group[i] as Prepared;
+      outcome.text += annotate(item, outcome);
+      record(item, outcome, env);
+      finished.push({ prepared: item, outcome });
+      refused ||= outcome.refusedByUser === true;
+    }
+  }
+  return finished;
+}
+
+const SKIPPED = "Skipped: an earlier call in this batch was refused";
+
+type BatchStates = Map<object, { state: unknown } | { error: unknown }>;
+
+/** Lets each tool that plans ahead see all its calls of the batch. */
+async function beginBatches(prepared: Prepared[]): Promise<BatchStates> {
+  const states: BatchStates = new Map();
+  for (const { tool, ctx } of prepared.filter((item) => item.tool !== null)) {
+    if (!tool.beginBatch || states.has(tool)) continue;
+    const inputs = prepared.flatMap((item) => item.tool === tool ? [item.input] : []);
+    try {
+      states.set(tool, { state: await tool.beginBatch(inputs, ctx) });
+    } catch (error) {
+      states.set(tool, { error });
+    }
+  }
+  return states;
+}
+
+async function runOne(item: Prepared, states: BatchStates, env: InvokeEnv): Promise<Outcome> {
+  const begun = item.tool && states.get(item.tool);
+  if (begun && "error" in begun) {
+    const why = begun.error instanceof Error ? begun.error.message : String(begun.error);
+    return { ...plain("error", `${why} Nothing was done.`), ms: 0 };
+  }
+  return await invoke(item, begun?.state, env);
+}
+
+/** Runs of neighbouring safe calls (at most four), and single calls. */
+function* groups(prepared: Prepared[]): Generator<Prepared[]> {
+  let run: Prepared[] = [];
+  for (const item of prepared) {
+    if (isSafe(item) && run.length < MAX_PARALLEL) {
+      run.push(item);
+      continue;
+    }
+    if (run.length > 0) yield run;
+    run = isSafe(item) ? [item] : [];
+    if (!isSafe(item)) yield [item];
+  }
+  if (run.length > 0) yield run;
+}
+
+function isSafe(item: Prepared): boolean {
+  try {
+    return item.tool !== null && item.tool.isConcurrencySafe(item.input) === true;
+  } catch {
+    return false;
+  }
+}
+
+function record(item: Prepared, outcome: Outcome, env: InvokeEnv): void {
+  const { session, turn, step } = env;
+  const { call, tr, title } = item;
+  const tool = item.tool?.name ?? call.name;
+  if (outcome.asked) {
+    const { request, answer } = outcome.asked;
+    const { effects, preview, scope } = request;
+    session.log.append({ type: "ask", turn, step, call: call.id, effects, preview });
+    session.log.append({
+      type: "answer",
+      turn,
+      step,
+      call: call.id,
+      decision: answer.decision,
+      ...(answer.reason === undefined ? {} : { reason: answer.reason }),
+      ...(answer.remember ? { remembered: scope } : {}),
+    });
+  }
+  for (const change of outcome.changes) {
+    session.log.append({ type: "change", turn, step, call: call.id, ...change });
+  }
+  const { status, text, spill, observations, images, ms } = outcome;
+  project(
+    session,
+    session.log.append({
+      type: "result",
+      turn,
+      step,
+      call: call.id,
+      tr,
+      tool,
+      status,
+      header: `${tool} ${title}`.trim(),
+      text,
+      ...(spill === undefined ? {} : { spill }),
+      ...(observations.length === 0 ? {} : { observations }),
+      ...(images.length === 0 ? {} : { images }),
+      ms,
+    }),
+  );
+  const { summary, display } = outcome;
+  env.emit({
+    type: "call_end",
+    call: call.id,
+    tr,
+    tool,
+    status,
+    summary,
+    text,
+    ...(display === undefined ? {} : { display }),
+    ms,
+  });
+}

@@ -1,0 +1,194 @@
+// The one door: every tool call, whoever asks, passes prepare() and invoke(): parse, validate, effects,
+// permission, run, bound. Nothing here knows a tool by name. Recording is done by batch.ts, in call
+// order; scheduling too.
+
+import { boundResult, openSink } from "../context/results.ts";
+import type { Host } from "../host/host.ts";
+import type { Change, Observation, RecordedCall, ResultStatus } from "../session/records.ts";
+import {
+  type Tool,
+  type ToolContext,
+  type ToolEntry,
+  ToolError,
+  type ToolLimits,
+  type ToolOutput,
+} from "../tools/tool.ts";
+import { type Asked, permit, type PermitEnv } from "./permit.ts";
+
+/** What a call needs from the turn around it. */
+export interface InvokeEnv extends PermitEnv {
+  tools: ReadonlyMap<string, ToolEntry>;
+  host: Host;
+  limits: ToolLimits;
+  turn: number;
+  step: number;
+}
+
+/** A call that parsed, or the error result it already is. */
+export type Prepared =
+  & { call: RecordedCall; tr: string; title: string }
+  & ({ tool: Tool; input: unknown; ctx: ToolContext } | { tool: null; error: string });
+
+/** How a call ended, ready to be recorded. */
+export interface Outcome {
+  status: ResultStatus;
+  text: string;
+  summary: string;
+  spill?: string;
+  display?: string;
+  observations: Observation[];
+  changes: Change[];
+  images: { mime: string; blob: string }[];
+  /** A question that was put, and its answer, for the records. */
+  asked?: Asked;
+  /** The user refused: the rest of the batch is skipped. */
+  refusedByUser?: boolean;
+  ms: number;
+}
+
+/** Loaded with the first call: zod must not delay the first request. */
+let parse: typeof import("../tools/arguments.ts").parseToolArguments | undefined;
+
+/** Step 1: tool known, arguments parsed and valid. Never throws. */
+export async function prepare(call: RecordedCall, env: InvokeEnv): Promise<Prepared> {
+  const tr = `tr.${++env.session.results}`;
+  const base = { call, tr, title: shorten(call.raw ?? JSON.stringify(call.args ?? {})) };
+  const entry = env.tools.get(call.name);
+  if (!entry) return { ...base, tool: null, error: unknownTool(call.name, env.tools) };
+  let tool: Tool;
+  try {
+    tool = await entry.load();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return {
+      ...base,
+      tool: null,
+      error: `The tool ${call.name} cannot be loaded: ${why}. Nothing was done.`,
+    };
+  }
+  if (call.args === null && call.raw !== undefined) {
+    return { ...base, tool: null, error: await brokenJson(tool, call.raw) };
+  }
+  parse ??= (await import("../tools/arguments.ts")).parseToolArguments;
+  const parsed = parse(tool, call.args, entry.spec.schema);
+  if (!parsed.ok) return { ...base, tool: null, error: parsed.error };
+  return {
+    ...base,
+    title: shorten(tool.title?.(parsed.input) ?? base.title),
+    tool,
+    input: parsed.input,
+    ctx: contextFor(call, tr, env),
+  };
+}
+
+/** Steps 3 to 6 for a prepared call. Never throws: whatever a tool does becomes an outcome. */
+export async function invoke(prepared: Prepared, batch: unknown, env: InvokeEnv): Promise<Outcome> {
+  const started = performance.now();
+  const end = (outcome: Omit<Outcome, "ms">): Outcome => ({
+    ...outcome,
+    ms: Math.round(performance.now() - started),
+  });
+  if (prepared.tool === null) return end(plain("error", prepared.error));
+  const { tool, input, call } = prepared;
+  const ctx: ToolContext = { ...prepared.ctx, batch };
+  try {
+    const effects = await tool.effects(input, ctx);
+    const permission = await permit({
+      call: call.id,
+      tool: tool.name,
+      title: prepared.title,
+      effects,
+      // A call that cannot work says so here, before anybody is asked about it.
+      preview: async () => await tool.preview?.(input, ctx) ?? "",
+    }, env);
+    const asked = permission.asked ? { asked: permission.asked } : {};
+    if (env.signal.aborted) return end({ ...plain("interrupted", NOT_RUN), ...asked });
+    if (!permission.allowed) {
+      const { text, summary, byUser } = permission;
+      return end({ ...plain("refused", text), summary, ...asked, refusedByUser: byUser });
+    }
+    const output = await tool.run(input, ctx);
+    return end({ ...finish(output, prepared.tr, env), ...asked });
+  } catch (error) {
+    if (env.signal.aborted) {
+      return end(plain("interrupted", "Interrupted by the user during this call."));
+    }
+    // The lines such an error shows count as shown: their anchors must work.
+    const observations = error instanceof ToolError ? error.observations : [];
+    return end({ ...plain("error", faultText(tool.name, call, error)), observations });
+  }
+}
+
+export const NOT_RUN = "Not run: interrupted by the user.";
+
+/** An outcome that is only a text. */
+export function plain(status: ResultStatus, text: string): Omit<Outcome, "ms"> {
+  const first = text.split("\n", 1)[0] ?? "";
+  return { status, text, summary: shorten(first), observations: [], changes: [], images: [] };
+}
+
+function finish(output: ToolOutput, tr: string, env: InvokeEnv): Omit<Outcome, "ms"> {
+  const { blobs } = env.session;
+  const bounded = boundResult(output.output, output.bound ?? env.limits.outputTokens, tr, blobs);
+  const status = output.status ?? "ok";
+  return {
+    status,
+    text: bounded.text,
+    ...(bounded.spill === undefined ? {} : { spill: bounded.spill }),
+    summary: shorten(output.summary ?? (bounded.text.split("\n", 1)[0] ?? "")),
+    ...(output.display === undefined ? {} : { display: output.display }),
+    observations: output.observations ?? [],
+    changes: output.changes ?? [],
+    images: (output.images ?? []).map(({ mime, base64 }) => ({
+      mime,
+      blob: blobs.keep(Buffer.from(base64, "base64")),
+    })),
+  };
+}
+
+function contextFor(call: RecordedCall, tr: string, env: InvokeEnv): ToolContext {
+  const { session, host, limits, signal, turn, step } = env;
+  return {
+    session: { id: session.id, root: session.root, cwd: session.cwd },
+    call: { id: call.id, tr, turn, step },
+    host,
+    signal,
+    limits,
+    seen: session.seen,
+    batch: undefined,
+    emit: (text) => env.emit({ type: "call_output", call: call.id, text }),
+    openOutput: () => openSink(session.blobs),
+    keep: (bytes) => session.blobs.keep(bytes),
+    kept: (name) => session.blobs.get(name),
+  };
+}
+
+function unknownTool(name: string, tools: ReadonlyMap<string, ToolEntry>): string {
+  return `There is no tool "${name}". The tools are: ${
+    [...tools.keys()].join(", ")
+  }. Nothing was done.`;
+}
+
+async function brokenJson(tool: Tool, raw: string): Promise<string> {
+  const { explainBroken } = await import("../provider/argument-faults.ts");
+  return `${tool.name}: the arguments are not valid JSON: ${
+    explainBroken(raw)
+  }. Nothing was done. ` +
+    `Send the call again with complete JSON, for example ${JSON.stringify(tool.example)}`;
+}
+
+/** A tool's own error is its words; anything else is a fault of the tool, named as such. */
+function faultText(tool: string, call: RecordedCall, error: unknown): string {
+  if (error instanceof ToolError || (error instanceof Error && error.name === "HostError")) {
+    return error.message;
+  }
+  const what = error instanceof Error ? error.message : String(error);
+  return `${tool} failed by a fault of its own: ${what || "it gave no reason"}. ` +
+    `This call (${call.id}) may have had part of its effect; check before you repeat it.`;
+}
+
+/** One line of at most 160 characters. */
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > 160 ? `${line.slice(0, 159).replace(/[\ud800-\udbff]$/, "")}…` : line;
+}

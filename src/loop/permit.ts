@@ -1,0 +1,102 @@
+// The permission step of a call: policy, session grants, then the person, if there is one. Answers with
+// what to tell the model and the person; what the policy is, is permission/policy.ts.
+
+import { grantText } from "../permission/grants.ts";
+import { decide, describe, type Policy } from "../permission/policy.ts";
+import type { Effect } from "../session/records.ts";
+import type { EventBody } from "./events.ts";
+import type { Session } from "./session.ts";
+
+/** A question to the person. `scope` says what "always" would grant. */
+export interface AskRequest {
+  call: string;
+  tool: string;
+  title: string;
+  effects: Effect[];
+  preview: string;
+  reason: string;
+  scope: string;
+}
+
+export interface Answer {
+  decision: "allow" | "deny";
+  /** Remember for the rest of the session. */
+  remember?: boolean;
+  /** The user's words, told to the model. */
+  reason?: string;
+}
+
+export type Ask = (request: AskRequest, signal: AbortSignal) => Promise<Answer>;
+
+/** A question that was put, and its answer, for the records. */
+export interface Asked {
+  request: AskRequest;
+  answer: Answer;
+}
+
+export type Permission =
+  | { allowed: true; asked?: Asked }
+  | { allowed: false; asked?: Asked; text: string; summary: string; byUser: boolean };
+
+export interface Subject {
+  call: string;
+  tool: string;
+  title: string;
+  effects: Effect[];
+  /** Made only when there is somebody to show it to, or to find out that the call cannot work. */
+  preview(): Promise<string>;
+}
+
+export interface PermitEnv {
+  session: Session;
+  policy: Policy;
+  /** Absent when nobody can answer: what would be asked is refused. */
+  ask?: Ask;
+  signal: AbortSignal;
+  emit(event: EventBody): void;
+}
+
+/** May the call run? Throws what `preview` throws. */
+export async function permit(subject: Subject, env: PermitEnv): Promise<Permission> {
+  const { call, tool, title, effects } = subject;
+  const { root, grants } = env.session;
+  const verdict = decide(env.policy, tool, effects, root);
+  if (verdict.decision === "deny") return refusal(`Refused: ${verdict.reason}.`, verdict.reason);
+  if (verdict.decision === "allow" || grants.cover(effects, root)) return { allowed: true };
+  const preview = await subject.preview();
+  if (!env.ask) return headlessRefusal(verdict.reason, effects);
+  const scope = grantText(effects, root);
+  // What a call does is shown anyway; a reason is only worth a line when it is another one.
+  const plain = effects.some((effect) => describe(effect, root) === verdict.reason);
+  const reason = plain ? "" : verdict.reason;
+  const request = { call, tool, title, effects, preview, reason, scope };
+  env.emit({ type: "ask", call, tool, title, effects, preview });
+  const answer = await env.ask(request, env.signal);
+  const asked = { request, answer };
+  if (answer.decision === "allow") {
+    if (answer.remember) grants.add(effects, root);
+    return { allowed: true, asked };
+  }
+  const why = answer.reason ? `: ${answer.reason}` : " without giving a reason";
+  return {
+    ...refusal(`Refused by the user${why}.`, answer.reason ?? "by you"),
+    asked,
+    byUser: true,
+  };
+}
+
+function refusal(what: string, summary: string) {
+  return { allowed: false as const, text: `${what} Nothing was done.`, summary, byUser: false };
+}
+
+function headlessRefusal(reason: string, effects: Effect[]): Permission {
+  const runs = effects.some((effect) => effect.kind === "exec");
+  const rule = runs ? "Bash(COMMAND WORDS)" : "Edit(GLOB)";
+  return {
+    ...refusal("", `no permission: ${reason}`),
+    text:
+      `Refused: permission is needed (${reason}) and nobody can answer here. Nothing was done. ` +
+      `Go on with what needs no permission, or finish and tell the user what is missing ` +
+      `(they can start nanocode with --allow '${rule}' or --yolo).`,
+  };
+}

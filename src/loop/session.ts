@@ -1,0 +1,102 @@
+// A session at run time: its log, its blobs, and the projections of the records that the loop needs
+// at every step. Built from records alone, so that resuming is loading.
+
+import type { SessionLog } from "../session/log.ts";
+import type { BlobStore } from "../session/blobs.ts";
+import type { HeaderRecord, ReplyRecord, SessionRecord } from "../session/records.ts";
+import { Grants } from "../permission/grants.ts";
+import { SeenFiles } from "../tools/seen.ts";
+
+export interface Session {
+  readonly id: string;
+  /** Real path of the workspace. */
+  readonly root: string;
+  readonly cwd: string;
+  readonly log: SessionLog;
+  readonly blobs: BlobStore;
+  /** What the model was shown of files. */
+  readonly seen: SeenFiles;
+  /** What the user allowed for the rest of this run. Not stored: a resumed session asks again. */
+  readonly grants: Grants;
+  /** Number of the turn under way or just ended. */
+  turn: number;
+  /** Number of the newest result key `tr.N`. */
+  results: number;
+}
+
+/** Builds the session from its log. The log must begin with a header. */
+export function openSession(log: SessionLog, blobs: BlobStore): Session {
+  const header = log.records.find((record): record is HeaderRecord => record.type === "header");
+  if (!header) {
+    throw new Error(`${log.path} has no header record: it is not a session of nanocode.`);
+  }
+  const session: Session = {
+    id: header.session,
+    root: header.root,
+    cwd: header.cwd,
+    log,
+    blobs,
+    seen: new SeenFiles(),
+    grants: new Grants(),
+    turn: 0,
+    results: 0,
+  };
+  for (const record of log.records) project(session, record);
+  return session;
+}
+
+/** Brings the projections up to date with one record. */
+export function project(session: Session, record: SessionRecord): void {
+  session.turn = Math.max(session.turn, record.turn);
+  if (record.type !== "result") return;
+  session.results = Math.max(session.results, Number(record.tr.slice(3)) || 0);
+  for (const observation of record.observations ?? []) session.seen.add(observation);
+}
+
+/**
+ * Closes what a crash left open: each call without a result gets `interrupted`, and a turn without
+ * an end gets one. Gives the number of calls that were closed.
+ */
+export function repair(session: Session): number {
+  const { log } = session;
+  let reply: ReplyRecord | null = null;
+  let answered = new Set<string>();
+  let ended = true;
+  for (const record of log.records) {
+    if (record.type === "reply") {
+      reply = record;
+      answered = new Set();
+    }
+    if (record.type === "result") answered.add(record.call);
+    if (record.type === "user") reply = null;
+    if (record.type === "user" || record.type === "reply") ended = false;
+    if (record.type === "end") ended = true;
+  }
+  const last = log.records.at(-1);
+  const where = { turn: session.turn, step: last?.step ?? 0 };
+  const orphans = reply?.calls.filter((call) => !answered.has(call.id)) ?? [];
+  for (const call of orphans) {
+    const record = log.append({
+      type: "result",
+      ...where,
+      call: call.id,
+      tr: `tr.${++session.results}`,
+      tool: call.name,
+      status: "interrupted",
+      header: call.name,
+      text:
+        "Interrupted: nanocode was stopped during this call. It may have run in part: check before you repeat it.",
+      ms: 0,
+    });
+    project(session, record);
+  }
+  if (!ended) {
+    log.append({
+      type: "end",
+      ...where,
+      reason: "crash",
+      detail: "seen when the session was loaded",
+    });
+  }
+  return orphans.length;
+}

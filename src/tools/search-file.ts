@@ -1,0 +1,77 @@
+// One file of a search: read, told text from binary, and decoded only when somebody asks for its text.
+// Not here: which files (search-scan.ts), matching (search-match.ts).
+
+import { isUtf8 } from "node:buffer";
+import { closeSync, constants, openSync, readSync } from "node:fs";
+import { openDocument } from "./document.ts";
+
+/** Files larger than this are skipped, unless named (bytes). */
+export const MAX_FILE = 4 * 1024 * 1024;
+/** A named file larger than this is not searched either. */
+export const MAX_NAMED_FILE = 64 * 1024 * 1024;
+/** Looked at for a NUL, which makes a file binary. */
+const SNIFF = 8192;
+
+/**
+ * Reads a file into `slab`, which is a byte longer than the largest file may be, and gives its content
+ * or why it is skipped. The content is good until the slab is used again.
+ */
+export function readContent(
+  slab: Buffer,
+  path: string,
+): Content | "binary" | "large" | "unreadable" {
+  let fd: number;
+  try {
+    // Never waits for a pipe that took the file's place, never follows a link that did.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  } catch {
+    return "unreadable";
+  }
+  let length = 0;
+  try {
+    for (let more = -1; more !== 0 && length < slab.length; length += more) {
+      more = readSync(fd, slab, length, slab.length - length, null);
+    }
+  } catch {
+    return "unreadable";
+  } finally {
+    closeSync(fd);
+  }
+  const content = new Content(slab.subarray(0, length));
+  if (content.binary) return "binary";
+  return length === slab.length ? "large" : content;
+}
+
+/** A file's bytes and, once somebody asks, its text. */
+export class Content {
+  readonly bytes: Buffer;
+  readonly utf16: boolean;
+  /** The bytes are no text: in part known only once the text was asked for. */
+  binary: boolean;
+  #text: string | undefined;
+  #lines: string[] | undefined;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    const [first, second] = bytes;
+    this.utf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+    this.binary = !this.utf16 && bytes.subarray(0, SNIFF).includes(0);
+  }
+
+  /** Text without a BOM; of UTF-8 with the line ends as they are, else with LF. */
+  text(): string {
+    return this.#text ??= !this.utf16 && isUtf8(this.bytes)
+      ? this.bytes.toString("utf8").replace(/^\ufeff/, "")
+      : this.lines().join("\n");
+  }
+
+  /** Lines as Read shows them; none for a binary file. */
+  lines(): string[] {
+    if (this.#lines === undefined) {
+      const opened = openDocument(this.bytes);
+      this.binary = opened.kind === "binary";
+      this.#lines = opened.kind === "binary" ? [] : opened.document.lines.map(({ text }) => text);
+    }
+    return this.#lines;
+  }
+}

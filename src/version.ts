@@ -1,0 +1,5 @@
+// nanocode's version: package.json owns it.
+
+import manifest from "../package.json" with { type: "json" };
+
+export const VERSION: string = manifest.version;

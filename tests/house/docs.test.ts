@@ -1,0 +1,94 @@
+// The examples and tables of the docs against the code: what is documented exists, what exists is documented.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { FLAGS, parseArgs } from "../../src/cli/args.ts";
+import { DEFAULTS, leaves } from "../../src/config/config.ts";
+import { configSchema } from "../../src/config/schema.ts";
+import { parseRule } from "../../src/permission/rules.ts";
+import { KEY_ORDER } from "../../src/provider/profiles.ts";
+import { EXIT } from "../../src/runtime/errors.ts";
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+const pages = [
+  "README.md",
+  ...readdirSync(new URL("../../docs/", import.meta.url)).map((name) => `docs/${name}`),
+];
+const blocks = (text: string, language: string) =>
+  [...text.matchAll(new RegExp("```" + language + "\\n([\\s\\S]*?)```", "g"))].map((match) =>
+    match[1] ?? ""
+  );
+
+describe("docs", () => {
+  it("every option named in a page exists", () => {
+    const known = new Set(FLAGS.map((flag) => `--${flag.name}`));
+    for (const page of pages.filter((name) => !name.includes("decisions"))) {
+      for (const [flag] of read(page).matchAll(/(?<![\w-])--[a-z][a-z-]+/g)) {
+        assert.ok(known.has(flag), `${page}: ${flag}`);
+      }
+    }
+  });
+
+  it("the command lines of the README parse", () => {
+    const lines = blocks(read("README.md"), "sh").flatMap((block) => block.split("\n"))
+      .map((line) => line.replace(/\s+#.*$/, "").replace(/ < .*$/, ""))
+      .filter((line) => /^(npm start -- |nanocode )/.test(line));
+    assert.ok(lines.length >= 2);
+    for (const line of lines) {
+      const words = [
+        ...line.replace(/^(npm start -- |nanocode )/, "").matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g),
+      ]
+        .map((match) => match[1] ?? match[2] ?? match[3] ?? "");
+      parseArgs(words);
+    }
+  });
+
+  it("the example config is valid, and every key is in the table", () => {
+    const page = read("docs/config.md");
+    const examples = blocks(page, "json");
+    assert.equal(examples.length, 1);
+    assert.ok(configSchema.safeParse(JSON.parse(examples[0] ?? "")).success);
+    for (const key of Object.keys(configSchema.shape)) {
+      if (key !== "$schema") assert.ok(page.includes(`| \`${key}`), key);
+    }
+    for (const [key, value] of leaves(DEFAULTS)) {
+      const name = key.split(".").at(-1) ?? "";
+      if (typeof value === "number") {
+        assert.ok(page.includes(`${name} ${value}`), `${name} ${value}`);
+      }
+    }
+  });
+
+  it("the permission rules of the docs are rules", () => {
+    const rules = read("docs/permissions.md").match(/`(Bash|Edit|Read|Net|Tool)\([^`]+\)`/g) ?? [];
+    assert.ok(rules.length >= 5);
+    for (const rule of rules) parseRule(rule.replaceAll("`", ""));
+  });
+
+  it("the events of the table are the events of the code", () => {
+    const page = read("docs/cli.md");
+    const code = [...read("src/loop/events.ts").matchAll(/type: "([a-z_]+)"/g)].map((match) =>
+      match[1] ?? ""
+    );
+    for (const type of new Set(code)) {
+      assert.match(page, new RegExp(`\\|[^|]*\`${type}\`[^|]*\\|`), type);
+    }
+  });
+
+  it("the exit codes of the table are those of the code, and the keys of the README those that are looked for", () => {
+    const page = read("docs/cli.md");
+    for (const code of Object.values(EXIT)) assert.match(page, new RegExp(`^\\| ${code} \\|`, "m"));
+    const readme = read("README.md");
+    for (const { env } of KEY_ORDER) {
+      if (env !== "ANTHROPIC_API_KEY") assert.ok(readme.includes(env), env);
+    }
+  });
+
+  it("the folders of the architecture page exist", () => {
+    for (const match of read("docs/architecture.md").matchAll(/^\| `([a-z/]+)`/gm)) {
+      const folder = match[1] ?? "";
+      assert.ok(readdirSync(new URL(`../../${folder}/`, import.meta.url)).length > 0, folder);
+    }
+  });
+});

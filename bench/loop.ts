@@ -37,9 +37,12 @@ const search = (pattern: string): Step => ({
 });
 const bash = (command: string): Step => ({ calls: [{ name: "Bash", args: { command } }] });
 
+/** A model's reply takes time (milliseconds; few real ones are faster), and what is loaded meanwhile costs nobody. */
+const THINKING_MS = 60;
+
 /** A task as it goes: looking, two edits, a test run, looking again. The last reply has no call. */
 function shortSession(cwd: string): (() => Step)[] {
-  return [
+  const steps = [
     () => read(0),
     () => read(1),
     () => read(2, 3),
@@ -53,6 +56,7 @@ function shortSession(cwd: string): (() => Step)[] {
     () => read(4),
     () => ({ text: "Both functions return the right value now." }),
   ];
+  return steps.map((step) => () => ({ ...step(), delayMs: THINKING_MS }));
 }
 
 function edit(cwd: string, file: number, line: number, content = ""): Step {
@@ -98,6 +102,7 @@ export async function bench({ binary, folder }: Bench): Promise<Report> {
     rows: [...shortRows(short, shortSession(cwd)), ...longRows(long)],
     notes: [
       "A step is the time from a reply to the next request: parsing, calls, records, the new request.",
+      `In the session of 12 a reply takes ${THINKING_MS} ms to come, in that of 200 none.`,
       "Growth: the median of the last 20 steps less that of steps 10 to 30, each step by its best round.",
     ],
   };

@@ -37,6 +37,7 @@ export async function warmUp(entries: Iterable<ToolEntry>): Promise<void> {
     const { anchors } = await import("../tools/anchor.ts");
     const hash = await anchors();
     hash("warm");
+    await import("../host/processes.ts");
     for (const { load, spec } of entries) {
       const tool = await load();
       parseToolArguments(tool, tool.example, spec.schema);

@@ -3,7 +3,7 @@
 import { turn } from "../loop/turn.ts";
 import { EXIT, UserError } from "../runtime/errors.ts";
 import { jsonRenderer, streamJsonRenderer } from "../ui/json.ts";
-import { isTerminal, lazily, outOf } from "../ui/out.ts";
+import { direct, isTerminal, outOf } from "../ui/out.ts";
 import { printRenderer } from "../ui/print.ts";
 import { type Renderer, TurnTally } from "../ui/renderer.ts";
 import { PLAIN, wantsColors } from "../ui/theme.ts";
@@ -27,8 +27,8 @@ export async function headlessPrompt(options: Options): Promise<string> {
 
 /** Runs the turn and gives the exit code. */
 export async function runHeadless(options: Options, setup: Setup, prompt: string): Promise<number> {
-  const stdout = outOf(lazily(1, () => process.stdout), "standard output");
-  const stderr = outOf(lazily(2, () => process.stderr), "standard error");
+  const stdout = outOf(direct(1, () => process.stdout), "standard output");
+  const stderr = outOf(direct(2, () => process.stderr), "standard error");
   const theme = wantsColors({ isTTY: isTerminal(2) }, process.env)
     ? (await import("../ui/colors.ts")).makeTheme(true)
     : PLAIN;

@@ -43,7 +43,8 @@ export function compose(input: ComposeInput): Message[] {
         break;
       case "reply":
         close();
-        open = { reply: record, results: new Map() };
+        if (kept.has(record)) messages.push(...made(record));
+        else open = { reply: record, results: new Map() };
         break;
       case "result":
         open?.results.set(record.call, record);

@@ -62,8 +62,10 @@ function applyToSlots(slots: Slot[], base: readonly Line[], point: Point): boole
   const after = (slots[to - 1] as Slot).after;
   // Only what is last in the file may lack an ending, and only what is not blank.
   const isLast = op === "insert_after" || (op === "replace" && after.length === 0);
+  // A last line that once had a line behind it has an ending of its own since.
+  const now = op === "replace" ? (slots[to - 1] as Slot).body.at(-1)?.eol ?? "" : "";
   const last = base[(op === "replace" ? to : from) - 1]?.eol ||
-    (isLast && content.at(-1) !== "" ? "" : usual);
+    (isLast && content.at(-1) !== "" ? now : usual);
   const lines = content.map((text, i): Line => ({
     text,
     eol: i === content.length - 1 ? last : eol,

@@ -24,8 +24,9 @@ export interface Hunk {
 
 /** Lines of unchanged text shown around a change. */
 const CONTEXT = 2;
-/** Where more lines differ, all of them are one hunk: finer takes too long. */
+/** Where more lines differ, or more have to be compared, all are one hunk: finer takes too long. */
 const MAX_EDITS = 600;
+const MAX_LINES = 20_000;
 /** Characters of a line in a diff. */
 const MAX_LINE = 400;
 
@@ -40,7 +41,9 @@ export async function hunksBetween(
   return windows(before, after, changes).flatMap(({ from, to, at, end }) => {
     const [old, now] = [textOf(before, from, to), textOf(after, at, end)];
     if (old === now) return [];
-    const patch = structuredPatch("", "", old, now, "", "", options);
+    const patch = end - at + to - from > MAX_LINES
+      ? undefined
+      : structuredPatch("", "", old, now, "", "", options);
     return (patch?.hunks ?? [whole(old, now)]).map((hunk) => ({
       ...hunk,
       oldStart: hunk.oldStart + from,
@@ -83,17 +86,31 @@ function whole(old: string, now: string): Hunk {
   return { oldStart: 1, oldLines, newStart: 1, newLines, lines: gone.concat(come) };
 }
 
-/** A unified diff without a newline at its end. `created`: there was no file. */
-export function unifiedDiff(path: string, created: boolean, hunks: readonly Hunk[]): string {
-  const rows = [`--- ${created ? "/dev/null" : path}`, `+++ ${path}`];
-  for (const { oldStart, oldLines, newStart, newLines, lines } of hunks) {
-    rows.push(`@@ -${part(oldStart, oldLines)} +${part(newStart, newLines)} @@`);
-    for (const line of lines) {
-      const long = line.length > MAX_LINE + 1;
-      rows.push(long ? `${clip(line, MAX_LINE + 1)}… [${characters(line) - 1} characters]` : line);
-    }
+/**
+ * A unified diff without a newline at its end.
+ *
+ * @param created There was no file.
+ * @param bytes What it may have; a longer one is cut at a line end, and says so.
+ */
+export function unifiedDiff(
+  path: string,
+  created: boolean,
+  hunks: readonly Hunk[],
+  bytes = Infinity,
+): string {
+  const rows = hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) =>
+    [`@@ -${part(oldStart, oldLines)} +${part(newStart, newLines)} @@`].concat(lines)
+  );
+  const out = [`--- ${created ? "/dev/null" : path}`, `+++ ${path}`];
+  let left = bytes - Buffer.byteLength(out.join("\n"));
+  for (const [i, row] of rows.entries()) {
+    const long = row.length > MAX_LINE + 1;
+    const text = long ? `${clip(row, MAX_LINE + 1)}… [${characters(row) - 1} characters]` : row;
+    left -= Buffer.byteLength(text) + 1;
+    if (left < 0) return [...out, `[diff cut here: ${rows.length - i} more lines]`].join("\n");
+    out.push(text);
   }
-  return rows.join("\n");
+  return out.join("\n");
 }
 
 /** `start,count` of a hunk header; an empty part names the line before it. */
@@ -106,13 +123,4 @@ export function diffStat(hunks: readonly Hunk[]): string {
   const count = (sign: string) =>
     hunks.reduce((n, { lines }) => n + lines.filter((line) => line.startsWith(sign)).length, 0);
   return `+${count("+")} -${count("-")}`;
-}
-
-/** A diff cut at a line end. */
-export function bounded(diff: string, bytes: number): string {
-  if (Buffer.byteLength(diff) <= bytes) return diff;
-  const rows = diff.split("\n");
-  let left = bytes;
-  const end = rows.findIndex((row) => (left -= Buffer.byteLength(row) + 1) < 0);
-  return [...rows.slice(0, end), `[diff cut here: ${rows.length - end} more lines]`].join("\n");
 }

@@ -136,6 +136,31 @@ export function usualEol(text: string): "\n" | "\r\n" {
   return balance > 0 ? "\r\n" : "\n";
 }
 
+/** The text, with an ending if it is not empty and has none. */
+export function ended(text: string, eol: Eol): string {
+  return text === "" || text.endsWith("\n") ? text : text + eol;
+}
+
+/** The ending of the line that goes on at `offset`. */
+export function eolBehind(text: string, offset: number): Eol | undefined {
+  const at = text.indexOf("\n", offset);
+  if (at === -1) return undefined;
+  return at > offset && text[at - 1] === "\r" ? "\r\n" : "\n";
+}
+
+/** A text with "\n" line ends only. `original`: ascending offsets in it → offsets in `given`. */
+export function withLf(given: string): { text: string; original(offset: number): number } {
+  let removed = 0;
+  let next = given.indexOf("\r\n");
+  const original = (offset: number) => {
+    for (; next !== -1 && next - removed < offset; next = given.indexOf("\r\n", next + 1)) {
+      removed++;
+    }
+    return offset + removed;
+  };
+  return { text: given.replaceAll("\r\n", "\n"), original };
+}
+
 /** First bytes of common formats in hex, so that a binary file can be named. */
 const MAGIC: readonly [first: RegExp, type: string][] = [
   [/^89504e470d0a1a0a/, "image/png"],

@@ -3,7 +3,7 @@
 // it. Pure. Not here: what an anchor means (resolve.ts), the rules of the ops (edit-plan.ts).
 
 import type { Change } from "./diff.ts";
-import { type Eol, Lines, usualEol } from "./document.ts";
+import { ended, type Eol, eolBehind, Lines, usualEol, withLf } from "./document.ts";
 import { span } from "./lines.ts";
 import { Refusal } from "./resolve.ts";
 
@@ -18,20 +18,18 @@ interface Part {
   readonly open: boolean;
 }
 
-/** Where text stands in the file now. */
-interface At {
-  readonly from: number;
-  readonly to: number;
-  readonly part?: Part;
-  readonly start: number;
-  readonly end: number;
-}
-
 type Place = Pick<Part, "from" | "to">;
 const isInserted = ({ from }: Place) => !Number.isInteger(from);
 /** Base lines that it stands for. */
 const widthOf = (place: Place) => (isInserted(place) ? 0 : place.to - place.from + 1);
 const linesIn = ({ text }: Part) => new Lines(text).length;
+
+/** A part, or an untouched line, and the lines it has now. */
+interface Owner extends Place {
+  readonly part?: Part;
+  readonly first: number;
+  readonly last: number;
+}
 
 export class Draft {
   readonly base: Lines;
@@ -50,35 +48,18 @@ export class Draft {
 
   /** The file as it reads now, line ends as they are in it. */
   get text(): string {
-    return this.#chunks().map(({ from, to, part }) => part?.text ?? this.base.slice(from, to))
-      .join("");
+    let text = "";
+    let line = 1;
+    for (const part of this.#parts) {
+      text += this.base.slice(line, Math.ceil(part.from) - 1) + part.text;
+      line = Math.floor(part.to) + 1;
+    }
+    return text + this.base.slice(line, this.base.length);
   }
 
   /** The ending that most lines have. */
   get usual(): Eol {
     return this.#usual ??= usualEol(this.base.text);
-  }
-
-  /** The parts, and untouched lines between them. */
-  #chunks(): At[] {
-    const chunks: At[] = [];
-    let [line, start] = [1, 0];
-    const push = (place: Place, length: number, part?: Part) => {
-      const { from, to } = place;
-      chunks.push({ from, to, start, end: start + length, ...(part && { part }) });
-      start += length;
-    };
-    const untouched = (to: number) => {
-      if (line <= to) push({ from: line, to }, this.base.start(to + 1) - this.base.start(line));
-      line = to + 1;
-    };
-    for (const part of this.#parts) {
-      untouched(Math.ceil(part.from) - 1);
-      push(part, part.text.length, part);
-      line = Math.floor(part.to) + 1;
-    }
-    untouched(this.base.length);
-    return chunks;
   }
 
   /** The number that base line `line` has now, or would have. */
@@ -92,10 +73,24 @@ export class Draft {
     return line + shift;
   }
 
-  /** The base line that the text at an offset belongs to, or is next to. */
-  baseLine(offset: number): number {
-    const { from } = this.#at(this.#chunks(), offset);
-    return Math.min(Math.max(Math.round(from), 1), this.base.length);
+  /** The base line that line `line` of the file now stands for, or is next to. */
+  baseLine(line: number): number {
+    return Math.max(1, Math.round(this.#owners()(line).from));
+  }
+
+  /** Gives the owner of a line of the file now; ask in ascending order. */
+  #owners(): (line: number) => Owner {
+    let [i, shift] = [0, 0];
+    return (line) => {
+      for (let part = this.#parts[i]; part; part = this.#parts[++i]) {
+        const first = Math.ceil(part.from) + shift;
+        const last = first + linesIn(part) - 1;
+        if (line < first) break;
+        if (line <= last) return { from: part.from, to: part.to, part, first, last };
+        shift += linesIn(part) - widthOf(part);
+      }
+      return { from: line - shift, to: line - shift, first: line, last: line };
+    };
   }
 
   /** Puts a text in the place of everything. */
@@ -116,80 +111,81 @@ export class Draft {
   insert(side: "before" | "after", line: number, texts: readonly string[], by: string): void {
     const around = this.#parts.find(({ from, to }) => from <= line && line <= to);
     if (around && line !== (side === "before" ? around.from : around.to)) {
+      const { from, to, by } = around;
       throw new Refusal(
-        `an insertion ${side} line ${line} falls inside ${span(around.from, around.to)}, which ` +
-          `${around.by} replaced`,
-        [[around.from, around.from]],
+        `an insertion ${side} line ${line} falls inside ${span(from, to)}, which ${by} replaced`,
+        [[from, from]],
       );
     }
     const place = side === "before" ? line - 0.25 : line + 0.25;
-    let there = this.#parts.find(({ from }) => from === place)?.text ?? "";
+    const there = this.#parts.find(({ from }) => from === place)?.text ?? "";
     const eol = this.base.eol(line);
-    if (side === "after" && eol === "") { // what was last needs an ending now
-      const last = around ?? { from: line, to: line, text: this.base.line(line), by, open: true };
-      if (there !== "") there = ended(there, this.usual);
-      else this.#putAll([{ ...last, text: ended(last.text, this.usual) }]);
+    const last = around ?? { from: line, to: line, text: this.base.line(line), by, open: true };
+    if (side === "after" && eol === "" && there === "") { // what was last needs an ending now
+      this.#putAll([{ ...last, text: ended(last.text, this.usual) }]);
     }
-    const text = there + this.#joined(texts, eol, eol, side === "after");
+    const text = ended(there, this.usual) + this.#joined(texts, eol, eol, side === "after");
     this.#putAll([{ from: place, to: place, text, by, open: false }]);
   }
 
-  /** Lines as text; the last one ends like the last of those it replaces or follows. */
+  /** Lines as text. A missing final newline stays missing, but a blank line is nothing but its ending. */
   #joined(texts: readonly string[], eol: Eol, lastEol: Eol, isLast: boolean): string {
     if (texts.length === 0) return "";
-    // A missing final newline stays missing, but a blank line is nothing else than its ending.
     const last = lastEol || (isLast && texts.at(-1) !== "" ? "" : this.usual);
     return texts.join(eol || this.usual) + last;
   }
 
-  /** Offsets at which `old` (with "\n" line ends) begins; overlapping occurrences count too. */
+  /** Lines at which `old` (with "\n" line ends) begins; overlapping occurrences count too. */
   occurrences(old: string, limit: number): number[] {
-    const { text, original } = withLf(this.text);
+    const given = this.text;
+    const lines = new Lines(given);
+    const { text, original } = withLf(given);
     const found: number[] = [];
     for (let at = text.indexOf(old); at !== -1 && found.length < limit;) {
-      found.push(original(at));
+      found.push(lines.at(original(at)));
       at = text.indexOf(old, at + 1);
     }
     return found;
   }
 
-  /**
-   * Replaces every occurrence of `old`, left to right, not overlapping, never looking at its own output.
-   * A line end that was there stays what it was; further ones follow the line they are on.
-   */
+  /** Replaces every `old`, left to right, not overlapping, never looking at its own output. */
   replaceLiteral(old: string, replacement: string, by: string): number {
-    const chunks = this.#chunks();
     const given = this.text;
+    const lines = new Lines(given);
     const { text, original } = withLf(given);
     const pieces = replacement.split("\n");
+    const ownerOf = this.#owners();
     const parts: Part[] = [];
+    const rewritten = new Set<Part | undefined>();
     let found = 0;
     for (let at = text.indexOf(old); at !== -1;) {
       // All occurrences in one line, or in lines that one of them joins, are rewritten at once.
       let from = original(at);
-      const owners = [this.#at(chunks, from)];
-      let { start: done, end } = owners[0]!;
+      const owners: Owner[] = [];
+      let end = from;
+      const extend = () => {
+        owners.push(ownerOf(lines.at(end)));
+        end = lines.start(owners.at(-1)!.last + 1);
+      };
+      extend();
+      let done = lines.start(owners[0]!.first);
       let fresh = "";
       do {
         const to = original(at + old.length);
-        const eols = given.slice(from, to).match(/\r?\n/g) ?? [];
-        const eol = eols.at(-1) ?? eolBehind(given, to) ?? this.usual;
-        fresh += given.slice(done, from) +
-          pieces.map((piece, i) => (i === 0 ? piece : (eols[i - 1] ?? eol) + piece)).join("");
+        fresh += given.slice(done, from) + replaced(given, from, to, pieces, this.usual);
         done = to;
         found++;
-        const isOpen = () => done === end && fresh !== "" && !fresh.endsWith("\n");
-        while (end < to || (isOpen() && end < given.length)) {
-          const next = this.#at(chunks, end);
-          owners.push(next);
-          end = next.end;
-        }
+        while (end < to) extend();
+        // Without its line end the text goes on with the next line.
+        if (done === end && end < given.length && /[^\n]$/.test(fresh.slice(-1))) extend();
         at = text.indexOf(old, at + old.length);
         from = at === -1 ? Infinity : original(at);
       } while (from < end);
       fresh += given.slice(done, end);
       parts.push({ ...unionOf(owners, by, fresh === ""), text: fresh });
+      for (const { part } of owners) rewritten.add(part);
     }
+    this.#parts = this.#parts.filter((part) => !rewritten.has(part));
     this.#putAll(parts);
     return found;
   }
@@ -206,33 +202,20 @@ export class Draft {
     this.#parts = all.concat(this.#parts.slice(i));
   }
 
-  /** The part, or the untouched line, that the text at an offset belongs to. */
-  #at(chunks: readonly At[], offset: number): At {
-    let [low, high] = [0, chunks.length - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (chunks[middle]!.start <= offset) low = middle;
-      else high = middle - 1;
-    }
-    const chunk = chunks[low]!;
-    if (chunk.part) return chunk;
-    const shift = chunk.start - this.base.start(chunk.from);
-    const line = this.base.at(offset - shift);
-    const [start, end] = [this.base.start(line) + shift, this.base.start(line + 1) + shift];
-    return { from: line, to: line, start, end };
-  }
-
   /** Where the lines now are others than in an older state of this draft. */
   changesSince(older: Draft): Change[] {
     const changes: Change[] = [];
     if (older.base !== this.base) return [{ from: 0, to: 0, at: 0, end: this.base.length }]; // created
     let [was, now, k] = [0, 0, 0]; // lines more than the base has, in both; parts of the older one
-    for (const part of this.#parts) {
+    for (const [i, part] of this.#parts.entries()) {
       const width = widthOf(part);
       const [at, first] = [Math.ceil(part.from) - 1, k];
+      const next = this.#parts[i + 1]?.from ?? Infinity;
       let size = width; // in the older state
-      for (; k < older.#parts.length && older.#parts[k]!.to <= part.to; k++) {
-        size += linesIn(older.#parts[k]!) - widthOf(older.#parts[k]!);
+      // What was inserted before the next line may be a piece of this part now, or of that line's.
+      const end = Math.min(next, Math.floor(part.to) + 1);
+      for (let old = older.#parts[k]; old && old.from < end; old = older.#parts[++k]) {
+        size += linesIn(old) - widthOf(old);
       }
       const length = linesIn(part);
       if (k !== first + 1 || older.#parts[first] !== part) {
@@ -264,40 +247,21 @@ function refuseLoss(part: Part, first: number, last: number): void {
   );
 }
 
+/** Lines in the place of an occurrence: its line ends are kept, further ones follow the line they are on. */
+function replaced(given: string, from: number, to: number, lines: readonly string[], usual: Eol) {
+  if (lines.length === 1) return lines[0];
+  const eols = given.slice(from, to).match(/\r?\n/g) ?? [];
+  const eol = eols.at(-1) ?? eolBehind(given, to) ?? usual;
+  return lines.map((line, i) => (i === 0 ? line : (eols[i - 1] ?? eol) + line)).join("");
+}
+
 /** The place of what neighbouring texts became together. */
-function unionOf(owners: readonly At[], by: string, gone: boolean): Omit<Part, "text"> {
+function unionOf(owners: readonly Owner[], by: string, gone: boolean): Omit<Part, "text"> {
   const base = owners.filter((owner) => !isInserted(owner));
-  const { from, to } = {
-    from: base[0]?.from ?? owners[0]!.from,
-    to: base.at(-1)?.to ?? owners[0]!.to,
-  };
+  const [from, to] = [(base[0] ?? owners[0]!).from, (base.at(-1) ?? owners[0]!).to];
   const closed = base.find(({ part }) => part?.open === false)?.part;
   // Lines that are gone for good, or that hold inserted text now, count as changed.
   const width = base.reduce((sum, owner) => sum + widthOf(owner), 0);
   const open = !gone && !closed && base.length === owners.length && width === to - from + 1;
   return { from, to, by: closed?.by ?? by, open };
-}
-
-function ended(text: string, eol: Eol): string {
-  return text === "" || text.endsWith("\n") ? text : text + eol;
-}
-
-/** The ending of the line that goes on at `offset`. */
-function eolBehind(text: string, offset: number): Eol | undefined {
-  const at = text.indexOf("\n", offset);
-  if (at === -1) return undefined;
-  return at > offset && text[at - 1] === "\r" ? "\r\n" : "\n";
-}
-
-/** A text with "\n" line ends only. `original`: ascending offsets in it → offsets in `given`. */
-function withLf(given: string): { text: string; original(offset: number): number } {
-  let removed = 0;
-  let next = given.indexOf("\r\n");
-  const original = (offset: number) => {
-    for (; next !== -1 && next - removed < offset; next = given.indexOf("\r\n", next + 1)) {
-      removed++;
-    }
-    return offset + removed;
-  };
-  return { text: given.replaceAll("\r\n", "\n"), original };
 }

@@ -132,22 +132,16 @@ class Step {
   #replaceLiteral(old: string, replacement: string): void {
     const { draft } = this.state;
     const places = draft.occurrences(old, 6);
-    const show = (offset: number): Span => [draft.baseLine(offset), draft.baseLine(offset)];
+    const show = (line: number): Span => [draft.baseLine(line), draft.baseLine(line)];
     if (places.length === 0) {
       const [words, line] = whyNotFound(lf(draft.text), old);
-      const at = line && new Lines(draft.text).start(line);
-      throw new Refusal(
-        `old does not occur in the file${words}`,
-        at === undefined ? [] : [show(at)],
-      );
+      throw new Refusal(`old does not occur in the file${words}`, line ? [show(line)] : []);
     }
     if (this.edit.op === "replace_text" && places.length > 1) {
-      const lines = new Lines(draft.text);
-      const list = places.slice(0, 5).map((offset) => lines.at(offset)).join(", ");
+      const list = places.slice(0, 5).join(", ") + (places.length > 5 ? " and more" : "");
       throw new Refusal(
-        `old occurs more than once (lines ${list}${places.length > 5 ? " and more" : ""}); add ` +
-          "neighbouring text to old until it is unique, use replace with an anchor, or replace_all " +
-          "if every place is meant",
+        `old occurs more than once (lines ${list}); add neighbouring text to old until it is unique, ` +
+          "use replace with an anchor, or replace_all if every place is meant",
         places.slice(0, 5).map(show),
       );
     }

@@ -3,7 +3,7 @@
 
 import type { Observation } from "../session/records.ts";
 import type { LineHash } from "./anchor.ts";
-import { bounded, type Hunk, unifiedDiff } from "./diff.ts";
+import { type Hunk, unifiedDiff } from "./diff.ts";
 import type { Lines } from "./document.ts";
 import { count, mergeSpans, Shown, type Span, span } from "./lines.ts";
 import { attribute } from "./paths.ts";
@@ -31,7 +31,7 @@ export function successText(
   const rows = [open, ...notes.map((note) => `note: ${note}`)];
   if (created) rows.push(`created, ${count(now.lines.length, "line")}`);
   else if (hunks.length === 0) rows.push("only line ends changed");
-  else rows.push(bounded(unifiedDiff(now.shown, false, hunks), now.room * 0.4));
+  else rows.push(unifiedDiff(now.shown, false, hunks, now.room * 0.4));
   const parts = hunks.map(({ newStart, newLines }): Span => [newStart, newStart + newLines - 1]);
   const { rows: shown, rest, observations } = excerpt(now, parts, rows, "edit");
   rows.push(...shown);

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { HostError } from "../host/host.ts";
 import type { Change as Written } from "../session/records.ts";
 import { anchors, type LineHash } from "./anchor.ts";
-import { bounded, type Change, diffStat, type Hunk, hunksBetween, unifiedDiff } from "./diff.ts";
+import { type Change, diffStat, type Hunk, hunksBetween, unifiedDiff } from "./diff.ts";
 import { Lines, whyNotEncodable } from "./document.ts";
 import description from "./edit.md" with { type: "text" };
 import { type Batch, type EditedFile, fileOf, isUnchanged, load } from "./edit-batch.ts";
@@ -89,9 +89,9 @@ export const edit = defineTool<EditCall>({
       const text = ["No change: the file already reads like this; nothing was written.", ...notes];
       return { output: text.join("\n"), status: "noop", summary: "no change" };
     }
-    const change = await write(job, bytes);
+    // Compared while the disk is busy.
+    const [change, hunks] = await Promise.all([write(job, bytes), hunksOf(plan)]);
     Object.assign(file, { bytes, version: change.after, state });
-    const hunks = await hunksOf(plan);
     const { text, observations } = successText(nowOf(job, lines), before === null, hunks, notes);
     return {
       output: text,
@@ -104,7 +104,7 @@ export const edit = defineTool<EditCall>({
 });
 
 function display({ target }: Job, { before }: Planned, hunks: readonly Hunk[]): string {
-  return bounded(unifiedDiff(target.shown, before === null, hunks), MAX_DISPLAY);
+  return unifiedDiff(target.shown, before === null, hunks, MAX_DISPLAY);
 }
 
 /** A call, its file, and what both need. */

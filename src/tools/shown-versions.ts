@@ -43,7 +43,7 @@ export class Version {
 
   /** About where a line without a certain place would be: below its nearest neighbour that has one. */
   near(line: number): number {
-    const map = this.map?.subarray(0, line - 1) ?? [];
+    const map = this.map?.subarray(0, line - 1) ?? new Int32Array();
     const i = map.findLastIndex((at) => at !== -1);
     return i === -1 ? line : map[i]! + line - i;
   }

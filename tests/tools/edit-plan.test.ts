@@ -62,10 +62,8 @@ function applyToSlots(slots: Slot[], base: readonly Line[], point: Point): boole
   const after = (slots[to - 1] as Slot).after;
   // Only what is last in the file may lack an ending, and only what is not blank.
   const isLast = op === "insert_after" || (op === "replace" && after.length === 0);
-  // A last line that once had a line behind it has an ending of its own since.
-  const now = op === "replace" ? (slots[to - 1] as Slot).body.at(-1)?.eol ?? "" : "";
   const last = base[(op === "replace" ? to : from) - 1]?.eol ||
-    (isLast && content.at(-1) !== "" ? now : usual);
+    (isLast && content.at(-1) !== "" ? "" : usual);
   const lines = content.map((text, i): Line => ({
     text,
     eol: i === content.length - 1 ? last : eol,
@@ -262,6 +260,79 @@ describe("edit plan", () => {
     },
   );
 
+  it(
+    "replaces literal text also where it meets inserted, changed and deleted lines",
+    PATIENT,
+    async () => {
+      const content = fc.string({
+        unit: fc.constantFrom("a", "b", "\n"),
+        minLength: 1,
+        maxLength: 12,
+      });
+      const literal = fc.string({
+        unit: fc.constantFrom("a", "b", "x", "\n"),
+        minLength: 1,
+        maxLength: 3,
+      });
+      const op = fc.constantFrom<Edit["op"]>("insert_before", "insert_after", "replace", "delete");
+      const ops = fc.array(fc.tuple(op, fc.nat(20), fc.constantFrom("x", "a\nx", "")), {
+        maxLength: 4,
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          content,
+          ops,
+          fc.array(fc.tuple(literal, literal)),
+          async (file, list, literals) => {
+            const document = open(file);
+            const lines = splitLines(file);
+            const resolver = allShown(document);
+            let state = stateOf(document);
+            const anchored = (op: Edit["op"], n: number, text: string) => {
+              const start = `${n + 1}:${hash(lines[n]?.text ?? "")}`;
+              return planCall(state, [{
+                op,
+                start,
+                ...(op === "delete" ? {} : { content: `${text}\n` }),
+              }], resolver);
+            };
+            for (const [op, at, text] of list) {
+              const plan = anchored(op, at % lines.length, text);
+              if (plan.ok) state = plan.state;
+            }
+            for (const [old, replacement] of literals) {
+              const before = state.draft.text;
+              const plan = planCall(
+                state,
+                [{ op: "replace_all", old, new: replacement }],
+                resolver,
+              );
+              assert.equal(plan.ok, before.includes(old));
+              if (!plan.ok) continue;
+              await checkDiff(state, plan.state);
+              state = plan.state;
+              assert.equal(state.draft.text, before.split(old).join(replacement));
+              checkPlaces(state, lines.length);
+            }
+            // What can still be deleted goes by whole lines, and nothing else goes.
+            for (const n of lines.keys()) {
+              const before = state.draft.text;
+              const plan = anchored("delete", n, "");
+              if (!plan.ok) continue;
+              await checkDiff(state, plan.state);
+              state = plan.state;
+              const now = state.draft.text;
+              let head = 0;
+              while (head < now.length && now[head] === before[head]) head++;
+              assert.ok(before.endsWith(now.slice(head)) || now === before.slice(0, now.length));
+            }
+          },
+        ),
+        { numRuns: 500 * RUNS },
+      );
+    },
+  );
+
   it("keeps CRLF where the literal spans lines", PATIENT, () => {
     fc.assert(
       fc.property(
@@ -305,7 +376,7 @@ function checkPlaces({ draft }: FileState, total: number): void {
   const now = Array.from({ length: total }, (_, i) => draft.lineNow(i + 1));
   assert.deepEqual(now, now.toSorted((a, b) => a - b));
   assert.ok(now.every((line) => line >= 1 && line <= length + 1));
-  const base = Array.from({ length: draft.text.length }, (_, i) => draft.baseLine(i));
+  const base = Array.from({ length }, (_, i) => draft.baseLine(i + 1));
   assert.deepEqual(base, base.toSorted((a, b) => a - b));
   assert.ok(base.every((line) => line >= 1 && line <= total));
 }

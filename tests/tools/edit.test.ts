@@ -726,6 +726,62 @@ ${at(7, "6")}|6
     assert.equal(desk.text("f.txt"), "a\r\nb\r\n");
   });
 
+  it("shows lines as they will be read: a CR before the ending, a mark in front of the file", async () => {
+    using desk = await deskWith("f.txt", "a\nb\n");
+    const cr = ok(await desk.edit("f.txt", { op: "replace", start: at(1, "a"), content: "x\r" }));
+    assert.ok(cr.text.includes(`\n${at(1, "x")}|x\n`), cr.text);
+    assert.equal(desk.text("f.txt"), "x\r\nb\n");
+    ok(await desk.edit("f.txt", { op: "replace", start: at(1, "x"), content: "a" }));
+    const mark = ok(
+      await desk.edit("f.txt", { op: "replace", start: at(1, "a"), content: "\ufeffmarked" }),
+    );
+    assert.ok(mark.text.includes(`\n${at(1, "marked")}|marked\n`), mark.text);
+    ok(await desk.edit("f.txt", { op: "replace", start: at(1, "marked"), content: "still" }));
+    assert.equal(desk.text("f.txt"), "\ufeffstill\r\nb\n");
+    ok(await desk.edit("new.txt", { op: "create", content: "\ufeffone\n" }));
+    ok(await desk.edit("new.txt", { op: "insert_after", start: at(1, "one"), content: "two" }));
+    assert.equal(desk.text("new.txt"), "\ufeffone\ntwo\n");
+  });
+
+  it("answers hostile arguments at once", PATIENT, async () => {
+    const blanks = " ".repeat(300_000);
+    using desk = await deskWith("f.txt", `a\n${blanks}x\n${"a b ".repeat(50_000)}\n`);
+    refused(
+      await desk.edit("f.txt", { op: "delete", start: `${blanks}12${blanks}` }),
+      "does not exist",
+    );
+    refused(
+      await desk.edit("f.txt", { op: "delete", start: `>${":".repeat(300_000)}` }),
+      "not an anchor",
+    );
+    refused(await desk.edit("f.txt", { op: "replace_all", old: `${" ".repeat(3000)}y`, new: "z" }));
+    refused(await desk.edit("f.txt", { op: "replace_all", old: "\n  \t y", new: "z" }));
+    refused(
+      await desk.edit("f.txt", { op: "replace_all", old: "a  b ".repeat(500) + "c", new: "z" }),
+    );
+    const long = { op: "replace_text", old: "x".repeat(2_000_000), new: "y" };
+    refused(await desk.edit("f.txt", long), "does not occur");
+  });
+
+  it("replaces very many occurrences, and goes on in the same reply", PATIENT, async () => {
+    const lines = Array.from({ length: 200_000 }, (_, i) => `old ${i}`);
+    using desk = await deskWith("f.txt", lines.join("\n"));
+    await desk.read("f.txt", [[100_000, 100_001]]);
+    const call = (edit: unknown) => ({
+      tool: "Edit" as const,
+      args: { path: "f.txt", edits: [edit] },
+    });
+    for (
+      const result of await desk.batch([
+        call({ op: "replace_all", old: "old", new: "new\nline" }),
+        call({ op: "replace_all", old: "\nline", new: "" }),
+        call({ op: "delete", start: at(100_000, "old 99999") }),
+      ])
+    ) ok(result);
+    const wanted = lines.map((line) => line.replace("old", "new")).toSpliced(99_999, 1);
+    assert.equal(desk.text("f.txt"), wanted.join("\n"));
+  });
+
   it("accepts the forms that models send instead", async () => {
     using desk = await deskWith("f.txt", "a\nb\nc\n");
     const send = async (args: unknown) => ok(await desk.run({ tool: "Edit", args }));

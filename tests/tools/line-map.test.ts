@@ -87,6 +87,29 @@ describe("line map", () => {
     );
   });
 
+  it("is exact also where lines that occur once stand at the ends", PATIENT, () => {
+    const mixed = fc.constantFrom(..."abcdefghijklmnopqrstuvw}}}}    ");
+    const edit = fc.record({
+      at: fc.nat(60),
+      remove: fc.nat(3),
+      add: fc.array(fc.constantFrom(..."ABCae} "), { maxLength: 3 }),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(mixed, { maxLength: 40 }),
+        fc.array(edit, { maxLength: 3 }),
+        (before, changes) => {
+          const after = [...before];
+          for (const { at, remove, add } of changes) {
+            after.splice(at % (after.length + 1), remove, ...add);
+          }
+          assert.deepEqual([...mapLines(before, after)], certainPlaces(before, after));
+        },
+      ),
+      { numRuns: 500 * RUNS },
+    );
+  });
+
   it("is exact also where head and tail are long and alike", PATIENT, () => {
     fc.assert(
       fc.property(

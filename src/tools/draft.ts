@@ -102,7 +102,7 @@ export class Draft {
   replace(from: number, to: number, texts: readonly string[], by: string): void {
     const inside = this.#parts.filter((part) => part.to >= from && part.from <= to);
     for (const part of inside) refuseLoss(part, from, to);
-    const isLast = this.#parts.every((part) => part.from <= to);
+    const isLast = this.#parts.every((part) => part.from <= to || part.text === "");
     const text = this.#joined(texts, this.base.eol(from), this.base.eol(to), isLast);
     this.#putAll([{ from, to, text, by, open: false }]);
   }

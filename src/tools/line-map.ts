@@ -105,21 +105,22 @@ function countDifference(a: Int32Array, b: Int32Array): number {
 /** Distance from the start to each cell of the band, row by row; FAR outside and when too large. */
 function distances(a: Int32Array, b: Int32Array, low: number, width: number): Uint16Array {
   const cells = new Uint16Array((a.length + 1) * width).fill(FAR);
-  cells[-low] = 0;
-  for (let i = 0; i <= a.length; i++) {
+  for (let j = 0; j <= b.length && j - low < width; j++) cells[j - low] = Math.min(j, FAR);
+  for (let i = 1; i <= a.length; i++) {
     const row = i * width;
     const above = row - width;
+    const zero = -(i + low); // where j is 0
     const last = Math.min(width - 1, b.length - i - low);
-    for (let k = Math.max(0, -(i + low)); k <= last; k++) {
-      const j = i + k + low;
-      let best = cells[row + k]!;
+    let left = FAR;
+    if (zero >= 0) cells[row + zero] = left = Math.min(i, FAR);
+    for (let k = Math.max(0, zero + 1); k <= last; k++) {
       // On a match the diagonal is never worse than the two other steps.
-      if (i > 0 && j > 0 && a[i - 1] === b[j - 1]) best = cells[above + k]!;
+      if (a[i - 1] === b[i + k + low - 1]) left = cells[above + k]!;
       else {
-        if (k > 0 && j > 0) best = Math.min(best, cells[row + k - 1]! + 1);
-        if (i > 0 && k < width - 1) best = Math.min(best, cells[above + k + 1]! + 1);
+        const up = k < width - 1 ? cells[above + k + 1]! : FAR;
+        left = Math.min(FAR, (left < up ? left : up) + 1);
       }
-      cells[row + k] = best;
+      cells[row + k] = left;
     }
   }
   return cells;

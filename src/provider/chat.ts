@@ -20,8 +20,8 @@ import {
   isFields,
   normalizeBaseURL,
   parseJson,
+  Patience,
   Refusal,
-  within,
 } from "./http.ts";
 import type { OpenAI } from "openai";
 import type { Profile } from "./profiles.ts";
@@ -103,30 +103,35 @@ export function chatProvider(options: ChatOptions): Provider {
   async function* stream(request: ChatRequest, signal: AbortSignal): AsyncGenerator<Delta> {
     const context = { ...about, model: request.model };
     const attempt = new AbortController();
+    const patience = new Patience(signal);
+    let isOpen = true;
     try {
       const body = chatBody(request, profile);
       const sent = send("/chat/completions", body, attempt.signal, context);
-      const response = await within(sent, stallMs, signal);
-      yield* read(response, new ChatStream(context), stallMs, signal);
+      const response = await patience.wait(sent, stallMs);
+      isOpen = !(yield* read(response, new ChatStream(context), stallMs, patience, signal));
     } catch (error) {
       yield signal.aborted
         ? { type: "finish", reason: "interrupted", raw: null }
         : { type: "error", failure: thrownFailure(error, context) };
     } finally {
-      attempt.abort();
+      patience.end();
+      if (isOpen) attempt.abort();
     }
   }
 
   async function models(signal: AbortSignal): Promise<string[]> {
     const attempt = new AbortController();
+    const patience = new Patience(signal);
     try {
       const listed = send("/models", undefined, attempt.signal, about)
         .then((response) => response.text());
-      return modelIds(await within(listed, MODELS_MS, signal), about);
+      return modelIds(await patience.wait(listed, MODELS_MS), about);
     } catch (error) {
       const why = signal.aborted ? failure("Interrupted", about) : thrownFailure(error, about);
       throw new ProviderError(why);
     } finally {
+      patience.end();
       attempt.abort();
     }
   }
@@ -158,20 +163,27 @@ function headersOf({ id, apiKey, headers: own = {} }: ChatOptions): Headers {
   return headers;
 }
 
-/** Reads an answer to its end; rejects when it goes silent, breaks off or the signal is aborted. */
+/**
+ * Reads an answer to its end; rejects when it goes silent, breaks off or the signal is aborted.
+ *
+ * @returns Whether the connection, too, came to its end, so that nothing is left to be cut off.
+ */
 async function* read(
   response: Response,
   reply: ChatStream,
   stallMs: number,
+  patience: Patience,
   signal: AbortSignal,
-): AsyncGenerator<Delta> {
+): AsyncGenerator<Delta, boolean> {
   const reader = response.body?.getReader();
   let silentMs = 0;
+  let ended = reader === undefined;
   while (reader) {
     const limit = reply.done ? DONE_MS : reply.finished ? Math.min(stallMs, FINISHED_MS) : stallMs;
     const start = performance.now();
     try {
-      const { done, value } = await within(reader.read(), limit, signal, silentMs);
+      const { done, value } = await patience.wait(reader.read(), limit, silentMs);
+      ended = done;
       if (done) break;
       silentMs += performance.now() - start; // not the time of whoever takes the deltas
       const before = reply.progress;
@@ -183,6 +195,7 @@ async function* read(
     }
   }
   yield* reply.end();
+  return ended;
 }
 
 function modelIds(text: string, context: FailureContext): string[] {

@@ -125,26 +125,63 @@ export class Silence extends Error {
 }
 
 /**
- * The result of `work`, unless the signal aborts first (rejects with its reason) or the silence
- * reaches `limit` milliseconds, of which `silentMs` have passed (rejects with `Silence`).
+ * Waits for one thing after another, until the signal aborts or nothing has come for too long. One
+ * listener and mostly one timer serve a whole stream: a stream has thousands of pieces.
  */
-export async function within<T>(
-  work: Promise<T>,
-  limit: number,
-  signal: AbortSignal,
-  silentMs = 0,
-): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const onAbort = () => reject(signal.reason);
-  const timer = setTimeout(() => reject(new Silence(limit)), limit - silentMs);
-  signal.addEventListener("abort", onAbort);
-  work.then(resolve, reject);
-  if (signal.aborted) onAbort();
-  else if (silentMs >= limit) reject(new Silence(limit));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
+export class Patience {
+  readonly #signal: AbortSignal;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** When the thing waited for is late (performance.now), and how long its silence is then. */
+  #until = 0;
+  #limit = 0;
+  #giveUp: ((why: unknown) => void) | null = null;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#onAbort);
+  }
+
+  /**
+   * The result of `work`, unless the signal aborts first (rejects with its reason) or the silence
+   * reaches `limit` milliseconds, of which `silentMs` have passed (rejects with `Silence`).
+   */
+  async wait<T>(work: Promise<T>, limit: number, silentMs = 0): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    work.then(resolve, reject);
+    this.#giveUp = reject;
+    const until = performance.now() + limit - silentMs;
+    // A timer that rings too early looks again; one that would ring too late is replaced.
+    if (until < this.#until) this.#stop();
+    this.#until = until;
+    this.#limit = limit;
+    if (this.#signal.aborted) this.#onAbort();
+    else if (silentMs >= limit) reject(new Silence(limit));
+    else this.#timer ??= setTimeout(this.#onTimer, limit - silentMs);
+    try {
+      return await promise;
+    } finally {
+      this.#giveUp = null;
+    }
+  }
+
+  /** Nothing is waited for any more. */
+  end(): void {
+    this.#stop();
+    this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+
+  readonly #onAbort = () => this.#giveUp?.(this.#signal.reason);
+
+  readonly #onTimer = () => {
+    this.#timer = undefined;
+    if (this.#giveUp === null) return;
+    const left = this.#until - performance.now();
+    if (left > 0) this.#timer = setTimeout(this.#onTimer, left);
+    else this.#giveUp(new Silence(this.#limit));
+  };
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }

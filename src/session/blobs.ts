@@ -1,12 +1,10 @@
 // The content-addressed store beside a session's log: bytes before an edit, outputs too large for
 // a record, images. A name is the sha-256 of the bytes, so storing twice costs nothing.
 
-import { newSha256, randomName, sha256 } from "../runtime/hash.ts";
-
-export { sha256 };
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync } from "node:fs";
 import { unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { newSha256, randomName, sha256 } from "../runtime/hash.ts";
 
 /** A blob being written piece by piece; its name is known at the end. */
 export interface BlobWriter {

@@ -1,7 +1,7 @@
 // The files of a batch of Edit calls: what each held when the batch began, and what the batch has made of
 // it. Reads the disk, never writes it. Not here: what a call does to a file (edit.ts, edit-plan.ts).
 
-import { sha256 } from "../session/blobs.ts";
+import { sha256 } from "../runtime/hash.ts";
 import { anchors } from "./anchor.ts";
 import { EMPTY, openDocument, whyReadOnly } from "./document.ts";
 import { type FileState, stateOf } from "./edit-plan.ts";

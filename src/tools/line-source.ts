@@ -4,7 +4,7 @@
 
 import { newSha256 } from "../runtime/hash.ts";
 import type { Host } from "../host/host.ts";
-import { sha256 } from "../session/blobs.ts";
+import { sha256 } from "../runtime/hash.ts";
 import { binaryType, openDocument, whyReadOnly } from "./document.ts";
 import { type Codec, decode, legacyOf, unicodeOf } from "./encodings.ts";
 import type { Span } from "./lines.ts";

@@ -2,7 +2,7 @@
 // that print `LINE:HASH|text` use this, so that every line shown can be edited by its anchor.
 
 import type { Observation } from "../session/records.ts";
-import { sha256 } from "../session/blobs.ts";
+import { sha256 } from "../runtime/hash.ts";
 import type { LineHash } from "./anchor.ts";
 
 /** Lines of a file: 1-based, inclusive. */

@@ -7,7 +7,7 @@ import { basename, sep } from "node:path";
 import picomatch from "picomatch";
 import { nothingSkipped, type Skipped, walk, type WalkEntry } from "../host/walk.ts";
 import { isSecret } from "../permission/paths.ts";
-import { sha256 } from "../session/blobs.ts";
+import { sha256 } from "../runtime/hash.ts";
 import { type Content, MAX_FILE, MAX_NAMED_FILE, readContent } from "./search-file.ts";
 import { ExpensivePattern, FileMatcher, type Hits } from "./search-match.ts";
 import type { Pattern } from "./search-pattern.ts";

@@ -4,7 +4,7 @@
 import { resolve, sep } from "node:path";
 import picomatch from "picomatch";
 import { z } from "zod";
-import { sha256 } from "../session/blobs.ts";
+import { sha256 } from "../runtime/hash.ts";
 import type { Observation } from "../session/records.ts";
 import { anchors } from "./anchor.ts";
 import { count, MAX_KEPT } from "./lines.ts";

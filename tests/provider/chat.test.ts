@@ -7,7 +7,7 @@ import process from "node:process";
 import { after, afterEach, before, describe, it } from "node:test";
 import { Assembler, type Reply } from "../../src/provider/assemble.ts";
 import { ProviderError } from "../../src/provider/failure.ts";
-import { type Fetch, Silence, within } from "../../src/provider/http.ts";
+import { type Fetch, Patience, Silence } from "../../src/provider/http.ts";
 import { profileFor } from "../../src/provider/profiles.ts";
 import type { ProviderFailure } from "../../src/provider/provider.ts";
 import { EXIT, UserError } from "../../src/runtime/errors.ts";
@@ -152,9 +152,32 @@ describe("silence (ST-19)", () => {
   }
 
   it("that has lasted long enough ends a wait, whatever keeps coming", async () => {
-    const { signal } = new AbortController();
-    assert.equal(await within(Promise.resolve("x"), 100, signal, 99), "x");
-    await assert.rejects(within(Promise.resolve("x"), 100, signal, 100), Silence);
+    const patience = new Patience(new AbortController().signal);
+    assert.equal(await patience.wait(Promise.resolve("x"), 100, 99), "x");
+    await assert.rejects(patience.wait(Promise.resolve("x"), 100, 100), Silence);
+    patience.end();
+  });
+
+  it("is counted anew for each wait, also where a longer limit came before", async () => {
+    const patience = new Patience(new AbortController().signal);
+    const after = (ms: number) => new Promise<string>((done) => setTimeout(() => done("x"), ms));
+    for (let n = 0; n < 3; n++) assert.equal(await patience.wait(after(40), 100), "x");
+    assert.equal(await patience.wait(after(1), 60_000), "x");
+    await after(1);
+    const start = performance.now();
+    await assert.rejects(patience.wait(new Promise(() => {}), 50), Silence);
+    assert.ok(performance.now() - start < 5_000);
+    patience.end();
+  });
+
+  it("ends a wait when the signal aborts, and every later one at once", async () => {
+    const abort = new AbortController();
+    const patience = new Patience(abort.signal);
+    const waiting = patience.wait(new Promise(() => {}), 60_000);
+    abort.abort(new Error("enough"));
+    await assert.rejects(waiting, /enough/);
+    await assert.rejects(patience.wait(Promise.resolve("x"), 60_000), /enough/);
+    patience.end();
   });
 
   it("does not come from a slow reader", async () => {

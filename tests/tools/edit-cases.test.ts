@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { anchors, type LineHash } from "../../src/tools/anchor.ts";
 import { openDocument } from "../../src/tools/document.ts";
 import { Shown } from "../../src/tools/lines.ts";
-import { sha256 } from "../../src/session/blobs.ts";
+import { sha256 } from "../../src/runtime/hash.ts";
 import { Desk, type Result } from "./support.ts";
 
 interface Expected {

@@ -17,7 +17,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { HostError } from "../../src/host/host.ts";
-import { sha256 } from "../../src/session/blobs.ts";
+import { sha256 } from "../../src/runtime/hash.ts";
 import { anchors } from "../../src/tools/anchor.ts";
 import { SeenFiles } from "../../src/tools/seen.ts";
 import { inputSchema } from "../../src/tools/arguments.ts";

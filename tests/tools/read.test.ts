@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { sha256 } from "../../src/session/blobs.ts";
+import { sha256 } from "../../src/runtime/hash.ts";
 import { anchors } from "../../src/tools/anchor.ts";
 import { inputSchema } from "../../src/tools/arguments.ts";
 import { row } from "../../src/tools/lines.ts";

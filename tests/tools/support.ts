@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Host } from "../../src/host/host.ts";
 import { localHost } from "../../src/host/local.ts";
-import { sha256 } from "../../src/session/blobs.ts";
+import { sha256 } from "../../src/runtime/hash.ts";
 import { parseToolArguments } from "../../src/tools/arguments.ts";
 import { type Eol, Lines } from "../../src/tools/document.ts";
 import { edit } from "../../src/tools/edit.ts";

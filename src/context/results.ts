@@ -1,5 +1,5 @@
 // Tool results: text of any size kept in bounded memory, and the bound on what the model sees of it.
-// Not here: the numbering tr.N (loop/invoke.ts), Recall.
+// Not here: the numbering tr.N (loop/invoke.ts), how one is shown again (tools/recall.ts).
 
 import type { BlobStore, BlobWriter } from "../session/blobs.ts";
 import { estimateTokens } from "./tokens.ts";
@@ -19,6 +19,15 @@ export interface OutputSink {
   write(text: string): void;
   /** The whole text when small, else where it lies. */
   end(): Promise<string | SpilledText>;
+}
+
+/** A result of the session: its header line, what the model saw, and where all of it lies. */
+export interface StoredResult {
+  tr: string;
+  header: string;
+  text: string;
+  /** Path of the file with the full output, where `text` is not all of it. */
+  file?: string;
 }
 
 /** Bytes held in memory before a sink goes to disk, and the size of the head and tail it keeps. */
@@ -108,7 +117,11 @@ function cutMiddle(start: string, end: string, total: Totals, tokens: number, tr
   const last = total.lines - totals(tail).lines;
   const left = total.bytes - Buffer.byteLength(head) - Buffer.byteLength(tail);
   const what = last > first ? `lines ${first}-${last} of ${total.lines}` : `${left} bytes`;
-  const marker = `[${tr}: ${what} not shown, about ${Math.ceil(left / 4)} tokens]`;
+  const ranges = last > first ? [[first, last]] : [];
+  const recall = JSON.stringify({ keys: [tr], ...(ranges.length > 0 ? { ranges } : {}) });
+  const marker = `[${tr}: ${what} not shown, about ${
+    Math.ceil(left / 4)
+  } tokens; Recall ${recall}]`;
   return `${head}${head === "" || head.endsWith("\n") ? "" : "\n"}${marker}\n${tail}`;
 }
 

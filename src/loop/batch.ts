@@ -134,6 +134,12 @@ function record(item: Prepared, outcome: Outcome, env: InvokeEnv): void {
   for (const change of outcome.changes) {
     session.log.append({ type: "change", turn, step, call: call.id, ...change });
   }
+  if (outcome.note) {
+    project(
+      session,
+      session.log.append({ ...outcome.note, type: "note", turn, step, call: call.id }),
+    );
+  }
   const { status, text, spill, observations, images, ms } = outcome;
   project(
     session,

@@ -4,7 +4,13 @@
 
 import { boundResult, openSink } from "../context/results.ts";
 import type { Host } from "../host/host.ts";
-import type { Change, Observation, RecordedCall, ResultStatus } from "../session/records.ts";
+import type {
+  Change,
+  NoteFields,
+  Observation,
+  RecordedCall,
+  ResultStatus,
+} from "../session/records.ts";
 import {
   type Tool,
   type ToolContext,
@@ -14,6 +20,7 @@ import {
   type ToolOutput,
 } from "../tools/tool.ts";
 import { type Asked, permit, type PermitEnv } from "./permit.ts";
+import { storedResult } from "./session.ts";
 
 /** What a call needs from the turn around it. */
 export interface InvokeEnv extends PermitEnv {
@@ -38,6 +45,7 @@ export interface Outcome {
   display?: string;
   observations: Observation[];
   changes: Change[];
+  note?: NoteFields;
   images: { mime: string; blob: string }[];
   /** A question that was put, and its answer, for the records. */
   asked?: Asked;
@@ -51,21 +59,27 @@ let parse: typeof import("../tools/arguments.ts").parseToolArguments | undefined
 
 /** Step 1: tool known, arguments parsed and valid. Never throws. */
 export async function prepare(call: RecordedCall, env: InvokeEnv): Promise<Prepared> {
-  const tr = `tr.${++env.session.results}`;
-  const base = { call, tr, title: shorten(call.raw ?? JSON.stringify(call.args ?? {})) };
+  const numbered = () => `tr.${++env.session.results}`;
+  const title = shorten(call.raw ?? JSON.stringify(call.args ?? {}));
   const entry = env.tools.get(call.name);
-  if (!entry) return { ...base, tool: null, error: unknownTool(call.name, env.tools) };
+  if (!entry) {
+    return {
+      call,
+      title,
+      tr: numbered(),
+      tool: null,
+      error: unknownTool(call.name, env.tools),
+    };
+  }
   let tool: Tool;
   try {
     tool = await entry.load();
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return {
-      ...base,
-      tool: null,
-      error: `The tool ${call.name} cannot be loaded: ${why}. Nothing was done.`,
-    };
+  } catch (fault) {
+    const why = fault instanceof Error ? fault.message : String(fault);
+    const error = `The tool ${call.name} cannot be loaded: ${why}. Nothing was done.`;
+    return { call, title, tr: numbered(), tool: null, error };
   }
+  const base = { call, title, tr: tool.keyless ? "-" : numbered() };
   if (call.args === null && call.raw !== undefined) {
     return { ...base, tool: null, error: await brokenJson(tool, call.raw) };
   }
@@ -77,7 +91,7 @@ export async function prepare(call: RecordedCall, env: InvokeEnv): Promise<Prepa
     title: shorten(tool.title?.(parsed.input) ?? base.title),
     tool,
     input: parsed.input,
-    ctx: contextFor(call, tr, env),
+    ctx: contextFor(call, base.tr, env),
   };
 }
 
@@ -90,7 +104,8 @@ export async function invoke(prepared: Prepared, batch: unknown, env: InvokeEnv)
   });
   if (prepared.tool === null) return end(plain("error", prepared.error));
   const { tool, input, call } = prepared;
-  const ctx: ToolContext = { ...prepared.ctx, batch };
+  // An earlier call of the batch may have changed the board.
+  const ctx: ToolContext = { ...prepared.ctx, board: env.session.board, batch };
   try {
     const effects = await tool.effects(input, ctx);
     const permission = await permit({
@@ -139,6 +154,7 @@ function finish(output: ToolOutput, tr: string, env: InvokeEnv): Omit<Outcome, "
     ...(output.display === undefined ? {} : { display: output.display }),
     observations: output.observations ?? [],
     changes: output.changes ?? [],
+    ...(output.note === undefined ? {} : { note: output.note }),
     images: (output.images ?? []).map(({ mime, base64 }) => ({
       mime,
       blob: blobs.keep(Buffer.from(base64, "base64")),
@@ -155,6 +171,11 @@ function contextFor(call: RecordedCall, tr: string, env: InvokeEnv): ToolContext
     signal,
     limits,
     seen: session.seen,
+    board: session.board,
+    results: {
+      keys: () => [...session.stored.keys()],
+      get: (key) => storedResult(session, key),
+    },
     batch: undefined,
     emit: (text) => env.emit({ type: "call_output", call: call.id, text }),
     openOutput: () => openSink(session.blobs),

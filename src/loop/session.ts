@@ -3,7 +3,10 @@
 
 import type { SessionLog } from "../session/log.ts";
 import type { BlobStore } from "../session/blobs.ts";
-import type { HeaderRecord, ReplyRecord, SessionRecord } from "../session/records.ts";
+import { join } from "node:path";
+import { type Board, EMPTY_BOARD, noted } from "../context/board.ts";
+import type { StoredResult } from "../context/results.ts";
+import type { HeaderRecord, ReplyRecord, ResultRecord, SessionRecord } from "../session/records.ts";
 import { Grants } from "../permission/grants.ts";
 import { SeenFiles } from "../tools/seen.ts";
 
@@ -16,6 +19,10 @@ export interface Session {
   readonly blobs: BlobStore;
   /** What the model was shown of files. */
   readonly seen: SeenFiles;
+  /** What the model noted. */
+  board: Board;
+  /** Results by their key. */
+  readonly stored: Map<string, ResultRecord>;
   /** What the user allowed for the rest of this run. Not stored: a resumed session asks again. */
   readonly grants: Grants;
   /** Number of the turn under way or just ended. */
@@ -37,6 +44,8 @@ export function openSession(log: SessionLog, blobs: BlobStore): Session {
     log,
     blobs,
     seen: new SeenFiles(),
+    board: EMPTY_BOARD,
+    stored: new Map(),
     grants: new Grants(),
     turn: 0,
     results: 0,
@@ -48,9 +57,22 @@ export function openSession(log: SessionLog, blobs: BlobStore): Session {
 /** Brings the projections up to date with one record. */
 export function project(session: Session, record: SessionRecord): void {
   session.turn = Math.max(session.turn, record.turn);
-  if (record.type !== "result") return;
-  session.results = Math.max(session.results, Number(record.tr.slice(3)) || 0);
-  for (const observation of record.observations ?? []) session.seen.add(observation);
+  if (record.type === "note") session.board = noted(session.board, record);
+  if (record.type === "result" && /^tr\.\d+$/.test(record.tr)) {
+    session.results = Math.max(session.results, Number(record.tr.slice(3)));
+    session.stored.set(record.tr, record);
+  }
+  if (record.type === "result" || record.type === "compact" || record.type === "request") {
+    for (const observation of record.observations ?? []) session.seen.add(observation);
+  }
+}
+
+/** A stored result by its key; null when there is none. */
+export function storedResult({ stored, blobs }: Session, tr: string): StoredResult | null {
+  const record = stored.get(tr);
+  if (!record) return null;
+  const { header, text, spill } = record;
+  return { tr, header, text, ...(spill === undefined ? {} : { file: join(blobs.folder, spill) }) };
 }
 
 /**

@@ -82,14 +82,14 @@ export type Effect =
 
 /**
  * What the model was shown of a file: structured, never scraped from text (spec/context).
- * `path` is the real path; `version` the sha-256 (hex) of the file's bytes; `total` its number of
+ * `kind` says by what: a result, or FILE STATE. `path` is the real path; `version` the sha-256 (hex) of the file's bytes; `total` its number of
  * lines; `ranges` are 1-based inclusive, `texts[i]` holds the line texts of `ranges[i]` as
  * `recorded()` of tools/lines.ts gives them: a line of more than 2,000 characters is a digest.
  */
 export interface Observation {
   path: string;
   version: string;
-  kind: "read" | "edit" | "search";
+  kind: "read" | "edit" | "search" | "state";
   total: number;
   ranges: [start: number, end: number][];
   texts: string[][];
@@ -148,6 +148,92 @@ export interface AnswerRecord extends RecordBase {
   remembered?: string;
 }
 
+/** What the model put on its board (Memory): goal, plan and check replace, known adds or strikes out. */
+export interface NoteFields {
+  goal?: string;
+  plan?: string[];
+  known?: string[];
+  check?: string;
+}
+
+export interface NoteRecord extends RecordBase, NoteFields {
+  type: "note";
+  call: string;
+}
+
+/** Old history replaced by a summary: done once, taken back by `uncompact`. */
+export interface CompactRecord extends RecordBase {
+  type: "compact";
+  /** Id of the last record that is summarised; a record behind it stays as it is. */
+  through: string;
+  /** Who summarised. */
+  by: "model" | "mechanical";
+  /** Messages that take the place of what was summarised: summary, the user's words, file content. */
+  texts: string[];
+  /** Keys of results that are still worth recalling. */
+  results: string[];
+  /** Lines of files that `texts` shows again. */
+  observations?: Observation[];
+  /** Estimated tokens of the request before and after. */
+  tokens: { before: number; after: number };
+}
+
+/** Takes the compaction with this record id back. */
+export interface UncompactRecord extends RecordBase {
+  type: "uncompact";
+  compact: string;
+}
+
+/** From here on these results of the current turn are sent as their header line only. */
+export interface FoldRecord extends RecordBase {
+  type: "fold";
+  tr: string[];
+}
+
+/** A part of a request as the ledger sees it. */
+export interface RequestBlock {
+  name:
+    | "tools"
+    | "system"
+    | "environment"
+    | "summary"
+    | "user"
+    | "replies"
+    | "results"
+    | "memory"
+    | "files";
+  /** Estimated tokens. */
+  tokens: number;
+  /** Of its text; equal hashes mean equal text. */
+  hash: string;
+}
+
+/** A request that was sent: the ledger's line about it (context/ledger.ts). */
+export interface RequestRecord extends RecordBase {
+  type: "request";
+  model: string;
+  blocks: RequestBlock[];
+  /** UTF-8 bytes / 4 of everything sent; what the provider counts divided by this calibrates estimates. */
+  raw: number;
+  /** Estimated tokens, of which `predicted` should come from the provider's cache. */
+  estimate: number;
+  predicted: number;
+  /** The first block that differs from the request before, which should have been its beginning. */
+  broke?: { block: RequestBlock["name"]; why: string };
+  /** The tail as sent: it is computed from the disk and cannot be made again. */
+  tail: string[];
+  /** Lines of files that the tail shows, where they are not those of the request before. */
+  observations?: Observation[];
+}
+
+/** A rule, skill or plugin that entered the context, by a hash of its text. */
+export interface LoadedRecord extends RecordBase {
+  type: "loaded";
+  kind: "rule" | "skill" | "plugin";
+  path: string;
+  version: string;
+}
+
 export interface SettingRecord extends RecordBase {
   type: "setting";
   name: string;
@@ -185,6 +271,12 @@ export type SessionRecord =
   | ChangeRecord
   | AskRecord
   | AnswerRecord
+  | NoteRecord
+  | CompactRecord
+  | UncompactRecord
+  | FoldRecord
+  | RequestRecord
+  | LoadedRecord
   | SettingRecord
   | EndRecord;
 

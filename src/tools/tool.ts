@@ -2,10 +2,11 @@
 // an input may run beside others, and never guesses from a name (DESIGN §1.4).
 
 import type { z } from "zod";
-import type { OutputSink, SpilledText } from "../context/results.ts";
+import type { OutputSink, SpilledText, StoredResult } from "../context/results.ts";
 import type { Host } from "../host/host.ts";
 import type { ToolSpec } from "../provider/provider.ts";
-import type { Change, Effect, Observation } from "../session/records.ts";
+import type { Board } from "../context/board.ts";
+import type { Change, Effect, NoteFields, Observation } from "../session/records.ts";
 import type { SeenFiles } from "./seen.ts";
 
 /** What a call gives back. A thrown `ToolError` becomes an error result; so does any other throw. */
@@ -19,6 +20,8 @@ export interface ToolOutput {
   display?: string;
   observations?: Observation[];
   changes?: Change[];
+  /** What it writes on the board (Memory). */
+  note?: NoteFields;
   /** Images for models that take them. */
   images?: { mime: string; base64: string }[];
   /** Token bound of `output`, when not `limits.outputTokens` (a Read page bounds itself). */
@@ -54,6 +57,10 @@ export interface ToolContext {
   readonly limits: ToolLimits;
   /** What the model has been shown of files, newest first. */
   readonly seen: SeenFiles;
+  /** The board as it is. */
+  readonly board: Board;
+  /** Keys of the results so far, and a result by its key. */
+  readonly results: { keys(): string[]; get(tr: string): StoredResult | null };
   /** State that the calls of one batch share: `Tool.beginBatch` made it. */
   readonly batch: unknown;
   /** Live output for whoever watches; not recorded. */
@@ -81,6 +88,8 @@ export interface Tool<I = unknown> {
    * The generic repairs (field names, strings for lists, numbers as strings) happen before this.
    */
   normalize?(args: Record<string, unknown>): Record<string, unknown>;
+  /** Its results get no key: what they show can be had again (Recall). */
+  readonly keyless?: boolean;
   /** Other names for fields, accepted silently: `{ file_path: "path" }`. */
   readonly aliases?: Readonly<Record<string, string>>;
   effects(input: I, ctx: ToolContext): Effect[] | Promise<Effect[]>;

@@ -4,6 +4,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { EMPTY_BOARD } from "../../src/context/board.ts";
 import { openSink } from "../../src/context/results.ts";
 import { type LocalHost, localHost } from "../../src/host/local.ts";
 import { BlobStore } from "../../src/session/blobs.ts";
@@ -40,6 +41,8 @@ export function toolBench(): ToolBench {
       signal: new AbortController().signal,
       limits: { outputTokens: 2500, readTokens: 6000, bashTimeout: 60 },
       seen: new SeenFiles(),
+      board: EMPTY_BOARD,
+      results: { keys: () => [], get: () => null },
       batch: undefined,
       emit: (text) => void emitted.push(text),
       openOutput: () => openSink(blobs),

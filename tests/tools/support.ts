@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Host } from "../../src/host/host.ts";
 import { localHost } from "../../src/host/local.ts";
+import { EMPTY_BOARD } from "../../src/context/board.ts";
 import { sha256 } from "../../src/runtime/hash.ts";
 import { parseToolArguments } from "../../src/tools/arguments.ts";
 import { type Eol, Lines } from "../../src/tools/document.ts";
@@ -88,6 +89,8 @@ export class Desk {
       signal: new AbortController().signal,
       limits: this.limits,
       seen: this.seen,
+      board: EMPTY_BOARD,
+      results: { keys: () => [], get: () => null },
       batch,
       emit: () => {},
       openOutput: () => {

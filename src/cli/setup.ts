@@ -124,6 +124,7 @@ export async function setUp(
       limits: config.limits,
       toolLimits: config.context,
       system: SYSTEM,
+      files: config.context.files,
       signal,
     }),
     close() {

@@ -14,7 +14,13 @@ export interface Config {
   reason: NonNullable<ConfigFile["reason"]>;
   providers: Record<string, ProviderConfig>;
   limits: { steps: number; budgetUsd?: number; budgetTokens?: number; timeout?: number };
-  context: { window?: number; outputTokens: number; readTokens: number; bashTimeout: number };
+  context: {
+    window?: number;
+    outputTokens: number;
+    readTokens: number;
+    files: "inline" | "tail";
+    bashTimeout: number;
+  };
   permissions: { allow: string[]; ask: string[]; deny: string[]; yolo: boolean };
   bash: { env: string[] };
 }
@@ -31,7 +37,7 @@ export const DEFAULTS: Config = {
   reason: "medium",
   providers: {},
   limits: { steps: 200 },
-  context: { outputTokens: 2500, readTokens: 6000, bashTimeout: 60 },
+  context: { outputTokens: 2500, readTokens: 6000, files: "inline", bashTimeout: 60 },
   permissions: { allow: [], ask: [], deny: [], yolo: false },
   bash: { env: [] },
 };
@@ -48,6 +54,7 @@ const PROJECT_KEYS: readonly string[] = [
   "context.window",
   "context.outputTokens",
   "context.readTokens",
+  "context.files",
   "context.bashTimeout",
   "permissions.ask",
   "permissions.deny",

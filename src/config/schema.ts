@@ -39,6 +39,8 @@ export const configSchema = z.strictObject({
     window: z.int().min(1000).optional(),
     outputTokens: z.int().min(200).optional(),
     readTokens: z.int().min(200).optional(),
+    /** Where current file content stands: at the results that showed it, or all in FILE STATE. */
+    files: z.enum(["inline", "tail"]).optional(),
     /** Seconds. */
     bashTimeout: z.number().min(1).max(600).optional(),
   }).optional(),

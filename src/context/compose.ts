@@ -1,15 +1,21 @@
-// Records → messages: a pure function. The layout (spec/context): system prompt, Environment, history
-// in order, then a small tail that is never stored. A request begins with the one before it, minus
-// its tail, because records are only ever appended.
+// Records + view of the disk → messages: a pure function. The layout (spec/context): system prompt,
+// Environment, what a compaction left, history in order, then the tail (Memory, FILE STATE), which is
+// small, never cached and sent anew each time. A request begins with the one before it, minus its tail,
+// because records are only ever appended.
 
 import type { Message } from "../provider/provider.ts";
 import type {
   HeaderRecord,
+  Observation,
   ReplyRecord,
+  RequestBlock,
   ResultRecord,
   SessionRecord,
   UserRecord,
 } from "../session/records.ts";
+import { type Board, boardOf, memoryText } from "./board.ts";
+import { type FileNow, type FilesPlacement, fileState } from "./files.ts";
+import { type History, historyOf, resultHead, visible } from "./history.ts";
 
 export interface ComposeInput {
   records: readonly SessionRecord[];
@@ -17,34 +23,58 @@ export interface ComposeInput {
   system: string;
   /** Local date, `YYYY-MM-DD`; it stands in the tail. */
   today: string;
+  /** The files that the model has seen, as they are on the disk now. */
+  files: readonly FileNow[];
+  /** Where current file content stands: at the results that showed it, or all in the tail. */
+  placement: FilesPlacement;
+  /** Tokens that fit; null when not known. */
+  window: number | null;
+  /** The board, when it is at hand; else it is read from the records. */
+  board?: Board;
   /** A stored image as base64, or null when it is gone. */
   image(blob: string): string | null;
+}
+
+export interface Composed {
+  messages: Message[];
+  /** What each message is, for the ledger. */
+  kinds: RequestBlock["name"][];
+  /** How many messages at the end are the tail. */
+  tail: number;
+  /** Lines of files that the tail shows. */
+  shown: Observation[];
 }
 
 /**
  * The messages of the next request. Whatever the records hold, the pairing that providers demand
  * holds in the result: each call is followed by exactly one result, and no result stands alone.
  */
-export function compose(input: ComposeInput): Message[] {
-  const messages: Message[] = [{ role: "system", text: input.system }];
+export function compose(input: ComposeInput): Composed {
+  const out: Composed = { messages: [], kinds: [], tail: 0, shown: [] };
+  const add = (kind: RequestBlock["name"], ...messages: Message[]) => {
+    for (const message of messages) {
+      out.messages.push(message);
+      out.kinds.push(message.role === "tool" ? "results" : kind);
+    }
+  };
+  add("system", { role: "system", text: input.system });
+  const history = historyOf(input.records);
+  if (history.header) add("environment", ...made(history.header, input, history));
+  if (history.compact) add("summary", ...textsOf(history.compact));
   let open: Exchange | null = null;
   const close = () => {
-    if (open) messages.push(...made(open.reply, open, input.image));
+    if (open) add("replies", ...made(open.reply, input, history, open.results));
     open = null;
   };
-  for (const record of input.records) {
+  for (const record of visible(history)) {
     switch (record.type) {
-      case "header":
-        messages.push(...made(record));
-        break;
       case "user":
         close();
-        messages.push(...made(record));
+        add("user", ...made(record, input, history));
         break;
       case "reply":
         close();
-        if (kept.has(record)) messages.push(...made(record));
-        else open = { reply: record, results: new Map() };
+        open = { reply: record, results: new Map() };
         break;
       case "result":
         open?.results.set(record.call, record);
@@ -53,8 +83,13 @@ export function compose(input: ComposeInput): Message[] {
     }
   }
   close();
-  messages.push({ role: "user", text: tail(input.today) });
-  return messages;
+  const board = input.board ?? boardOf(input.records);
+  add("memory", { role: "user", text: memoryText(board, input.today) });
+  const files = fileState(history, board, input);
+  if (files.text !== "") add("files", { role: "user", text: files.text });
+  out.tail = files.text === "" ? 1 : 2;
+  out.shown = files.shown;
+  return out;
 }
 
 /** A reply with the results recorded for it so far. */
@@ -63,35 +98,52 @@ interface Exchange {
   results: Map<string, ResultRecord>;
 }
 
+type Made = { variant: string; messages: Message[] };
+
 /**
  * Messages already made of records, which never change: a long session costs no more a step than a
  * short one, and a provider that keeps a message's wire form by identity finds it again.
  */
-const kept = new WeakMap<SessionRecord, Message[]>();
+const kept = new WeakMap<SessionRecord, Made>();
 
+/** Messages of a record; `variant` tells apart what folding and placement make of the same results. */
 function made(
   record: HeaderRecord | UserRecord | ReplyRecord,
-  exchange?: Exchange,
-  image: ComposeInput["image"] = () => null,
+  { placement, image }: ComposeInput,
+  { folded }: History,
+  results: ReadonlyMap<string, ResultRecord> = new Map(),
 ): Message[] {
+  if (record.type !== "reply") {
+    const text = record.type === "header" ? record.environment : record.text;
+    return keep(record, "", () => [{ role: "user", text }]);
+  }
+  const folds = folded.size === 0
+    ? []
+    : [...results.values()].flatMap(({ tr }) => folded.has(tr) ? [tr] : []);
+  const make = () => replyMessages(record, results, { folded, placement, image });
+  // A reply that still waits for results is made anew each time.
+  return results.size === record.calls.length
+    ? keep(record, `${placement} ${folds}`, make)
+    : make();
+}
+
+function keep(record: SessionRecord, variant: string, make: () => Message[]): Message[] {
   const known = kept.get(record);
-  if (known) return known;
-  const messages = record.type === "reply"
-    ? replyMessages(record, exchange?.results ?? new Map(), image)
-    : [{
-      role: "user" as const,
-      text: record.type === "header" ? record.environment : record.text,
-    }];
-  const complete = record.type !== "reply" || exchange?.results.size === record.calls.length;
-  if (complete) kept.set(record, messages);
+  if (known?.variant === variant) return known.messages;
+  const messages = make();
+  kept.set(record, { variant, messages });
   return messages;
+}
+
+function textsOf(record: Extract<SessionRecord, { type: "compact" }>): Message[] {
+  return keep(record, "", () => record.texts.map((text) => ({ role: "user", text })));
 }
 
 /** An assistant message with the results of its calls; an empty reply leaves no message. */
 function replyMessages(
   reply: ReplyRecord,
-  results: Map<string, ResultRecord>,
-  image: (blob: string) => string | null,
+  results: ReadonlyMap<string, ResultRecord>,
+  how: Pick<ComposeInput, "placement" | "image"> & Pick<History, "folded">,
 ): Message[] {
   if (reply.calls.length === 0 && reply.text === "") return [];
   const messages: Message[] = [{
@@ -115,10 +167,12 @@ function replyMessages(
       role: "tool",
       callId: call.id,
       name: call.name,
-      text: result ? resultText(result) : "Not run: no result was recorded (the session was cut).",
+      text: result
+        ? resultText(result, how)
+        : "Not run: no result was recorded (the session was cut).",
     });
     for (const { mime, blob } of result?.images ?? []) {
-      const base64 = image(blob);
+      const base64 = result && how.folded.has(result.tr) ? null : how.image(blob);
       if (base64 === null) continue;
       images.push({ mime, base64 });
       sources.push(`${result?.tr}`);
@@ -131,12 +185,20 @@ function replyMessages(
   return messages;
 }
 
-/** `tool tr.4 Search "raise" path=src`, the status where it is not ok, then the text. */
-function resultText(result: ResultRecord): string {
-  const status = result.status === "ok" ? "" : `\nstatus: ${result.status}`;
-  return `tool ${result.tr} ${result.header}${status}\n${result.text}`;
+function resultText(
+  result: ResultRecord,
+  { folded, placement }: Pick<ComposeInput, "placement"> & Pick<History, "folded">,
+): string {
+  const head = resultHead(result);
+  if (folded.has(result.tr)) {
+    return `${head}\n[folded to make room; Recall {"keys":["${result.tr}"]} shows it]`;
+  }
+  if (placement === "tail" && isFileContent(result)) return `${head} -> FILE STATE`;
+  return `${head}\n${result.text}`;
 }
 
-function tail(today: string): string {
-  return `--- Memory ---\nDate: ${today}`;
+/** Does FILE STATE show all that this result showed? */
+export function isFileContent({ status, observations, images }: ResultRecord): boolean {
+  return status === "ok" && images === undefined && observations !== undefined &&
+    observations.every(({ kind }) => kind === "read" || kind === "edit");
 }

@@ -140,7 +140,7 @@ function record(item: Prepared, outcome: Outcome, env: InvokeEnv): void {
       session.log.append({ ...outcome.note, type: "note", turn, step, call: call.id }),
     );
   }
-  const { status, text, spill, observations, images, ms } = outcome;
+  const { status, text, spill, observations, images, ran, ms } = outcome;
   project(
     session,
     session.log.append({
@@ -156,6 +156,7 @@ function record(item: Prepared, outcome: Outcome, env: InvokeEnv): void {
       ...(spill === undefined ? {} : { spill }),
       ...(observations.length === 0 ? {} : { observations }),
       ...(images.length === 0 ? {} : { images }),
+      ...(ran === undefined ? {} : { ran }),
       ms,
     }),
   );

@@ -51,6 +51,14 @@ export type EventBody =
   }
   /** An attempt failed and another starts after `waitMs`; text shown of this reply is void. */
   | { type: "retry"; attempt: number; waitMs: number; reason: string }
+  /** The history was made shorter; tokens of the request before and after, estimated. */
+  | {
+    type: "compact";
+    how: "model" | "mechanical" | "folded";
+    before: number;
+    after: number;
+    why?: string;
+  }
   | { type: "warn"; message: string }
   | { type: "error"; message: string; hint?: string }
   | {

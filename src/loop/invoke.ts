@@ -8,6 +8,7 @@ import type {
   Change,
   NoteFields,
   Observation,
+  Ran,
   RecordedCall,
   ResultStatus,
 } from "../session/records.ts";
@@ -46,6 +47,7 @@ export interface Outcome {
   observations: Observation[];
   changes: Change[];
   note?: NoteFields;
+  ran?: Ran;
   images: { mime: string; blob: string }[];
   /** A question that was put, and its answer, for the records. */
   asked?: Asked;
@@ -155,6 +157,7 @@ function finish(output: ToolOutput, tr: string, env: InvokeEnv): Omit<Outcome, "
     observations: output.observations ?? [],
     changes: output.changes ?? [],
     ...(output.note === undefined ? {} : { note: output.note }),
+    ...(output.ran === undefined ? {} : { ran: output.ran }),
     images: (output.images ?? []).map(({ mime, base64 }) => ({
       mime,
       blob: blobs.keep(Buffer.from(base64, "base64")),

@@ -5,10 +5,28 @@ import type { SessionLog } from "../session/log.ts";
 import type { BlobStore } from "../session/blobs.ts";
 import { join } from "node:path";
 import { type Board, EMPTY_BOARD, noted } from "../context/board.ts";
+import type { Sent } from "../context/ledger.ts";
 import type { StoredResult } from "../context/results.ts";
+import { Calibration } from "../context/tokens.ts";
 import type { HeaderRecord, ReplyRecord, ResultRecord, SessionRecord } from "../session/records.ts";
 import { Grants } from "../permission/grants.ts";
+import type { FileViewer } from "../tools/file-view.ts";
 import { SeenFiles } from "../tools/seen.ts";
+
+/** What the composing of requests remembers between steps; all but `calibration` may be lost. */
+export interface ContextState {
+  readonly calibration: Calibration;
+  /** Uncorrected estimate of the request under way. */
+  raw: number;
+  /** The request before, and the lines of files that its tail showed. */
+  sent: Sent | null;
+  shown: string;
+  /** What a refused request taught about a window that nobody knows. */
+  learnedWindow: number | null;
+  /** The user was told that nothing more can be left out. */
+  saidFull: boolean;
+  viewer?: FileViewer;
+}
 
 export interface Session {
   readonly id: string;
@@ -23,6 +41,7 @@ export interface Session {
   board: Board;
   /** Results by their key. */
   readonly stored: Map<string, ResultRecord>;
+  readonly context: ContextState;
   /** What the user allowed for the rest of this run. Not stored: a resumed session asks again. */
   readonly grants: Grants;
   /** Number of the turn under way or just ended. */
@@ -46,6 +65,14 @@ export function openSession(log: SessionLog, blobs: BlobStore): Session {
     seen: new SeenFiles(),
     board: EMPTY_BOARD,
     stored: new Map(),
+    context: {
+      calibration: new Calibration(),
+      raw: 0,
+      sent: null,
+      shown: "",
+      learnedWindow: null,
+      saidFull: false,
+    },
     grants: new Grants(),
     turn: 0,
     results: 0,
@@ -57,6 +84,10 @@ export function openSession(log: SessionLog, blobs: BlobStore): Session {
 /** Brings the projections up to date with one record. */
 export function project(session: Session, record: SessionRecord): void {
   session.turn = Math.max(session.turn, record.turn);
+  if (record.type === "request") session.context.raw = record.raw;
+  if (record.type === "reply" && record.usage) {
+    session.context.calibration.learn(session.context.raw, record.usage.input);
+  }
   if (record.type === "note") session.board = noted(session.board, record);
   if (record.type === "result" && /^tr\.\d+$/.test(record.tr)) {
     session.results = Math.max(session.results, Number(record.tr.slice(3)));

@@ -3,10 +3,17 @@
 // invoke.ts. Nothing here knows a terminal, a file or a particular provider.
 
 import type { Host } from "../host/host.ts";
+import type { FilesPlacement } from "../context/files.ts";
 import type { Policy } from "../permission/policy.ts";
 import type { Prices } from "../provider/profiles.ts";
 import type { Provider, ReasoningLevel } from "../provider/provider.ts";
-import type { EndReason, NewRecord, RecordedCall, UserSource } from "../session/records.ts";
+import type {
+  EndReason,
+  NewRecord,
+  RecordedCall,
+  SessionRecord,
+  UserSource,
+} from "../session/records.ts";
 import type { ToolEntry, ToolLimits } from "../tools/tool.ts";
 import { runBatch } from "./batch.ts";
 import { channel } from "./channel.ts";
@@ -14,9 +21,10 @@ import type { AgentEvent, EventBody } from "./events.ts";
 import type { Ask } from "./permit.ts";
 import { budgetWarning, limitReached, type Spent, type TurnLimits } from "./limits.ts";
 import { RepeatGuard } from "./repeat.ts";
-import { account, requestFor } from "./request.ts";
+import { makeRoom } from "./compact.ts";
+import { account, type Prepared, recordSent, requestFor } from "./request.ts";
 import { type CompletedReply, fetchReply } from "./reply.ts";
-import type { Session } from "./session.ts";
+import { project, type Session } from "./session.ts";
 
 /** The model that answers, with what is known of it. */
 export interface ModelChoice {
@@ -44,6 +52,8 @@ export interface TurnDeps {
   toolLimits: ToolLimits;
   /** System prompt. */
   system: string;
+  /** Where current file content stands in a request. */
+  files: FilesPlacement;
   /** Absent when nobody can answer. */
   ask?: Ask;
   queue?: Queue;
@@ -71,7 +81,7 @@ export function turn(
 }
 
 /** A turn under way. */
-interface Run {
+export interface Run {
   turn: number;
   step: number;
   /** Aborted by the user or by the wall-time limit. */
@@ -85,7 +95,8 @@ interface Run {
   /** The user was warned that a budget runs out. */
   warned: boolean;
   emit(event: EventBody): void;
-  append(record: Unplaced<NewRecord>): void;
+  /** Records something, and brings the session up to date with it. */
+  append(record: Unplaced<NewRecord>): SessionRecord;
 }
 
 /** How a turn ends; `detail` is for people. */
@@ -117,7 +128,10 @@ async function runTurn(
       emitEvent({ session: session.id, turn, step, time: new Date().toISOString(), ...body });
     },
     append(record) {
-      session.log.append({ turn: run.turn, step: run.step, ...record } as NewRecord);
+      const placed = { turn: run.turn, step: run.step, ...record } as NewRecord;
+      const stamped = session.log.append(placed);
+      project(session, stamped);
+      return stamped;
     },
   };
   const { text, source } = input;
@@ -177,17 +191,29 @@ async function nextReply(
 ): Promise<CompletedReply | End> {
   const { model, queue } = deps;
   const queued = queue?.peek() ?? [];
-  const request = requestFor(session, deps, queued);
+  const ready = await roomyRequest(session, deps, run, queued);
   // Queued text shows where the model met it: before the first word of the answer.
   let heard = false;
   const hear = () => {
     if (!heard) { for (const text of queued) run.emit({ type: "steer", text }); }
     heard = true;
   };
-  const outcome = await fetchReply(request, model.provider, run.signal, (event) => {
-    if (event.type !== "retry") hear();
-    run.emit(event);
-  });
+  const send = (prepared: Prepared) => {
+    recordSent(session, prepared, run.append);
+    return fetchReply(prepared.request, model.provider, run.signal, (event) => {
+      if (event.type !== "retry") hear();
+      run.emit(event);
+    });
+  };
+  let outcome = await send(ready);
+  let { facts } = ready;
+  // A request that is too long for the provider, whatever we thought: once more, shorter.
+  for (let tries = 0; tries < 2 && outcome.kind === "failed" && outcome.failure.tooLong; tries++) {
+    if (!await makeRoom(session, deps, run, ready, "refused")) break;
+    const shorter = await requestFor(session, deps, queued);
+    facts = shorter.facts;
+    outcome = await send(shorter);
+  }
   if (outcome.kind === "failed") {
     const { status, hint } = outcome.failure;
     const message = (status ? `HTTP ${status}: ` : "") + outcome.failure.message;
@@ -200,13 +226,25 @@ async function nextReply(
   for (const text of queued) run.append({ type: "user", text, source: "queued" });
   queue?.drop(queued.length);
   run.append(replyRecord(reply, model));
-  run.emit(account(reply, request, model, run.spent));
+  run.emit(account(reply, facts, model, run.spent));
   if (reply.text !== "") run.answer = reply.text;
   if (outcome.kind === "interrupted") return { reason: "interrupt" };
   const warning = run.warned ? null : budgetWarning(run.spent, deps.limits);
   if (warning) run.emit({ type: "warn", message: warning });
   run.warned ||= warning !== null;
   return reply;
+}
+
+/** The next request, after making room where it would not fit. */
+async function roomyRequest(
+  session: Session,
+  deps: TurnDeps,
+  run: Run,
+  queued: readonly string[],
+): Promise<Prepared> {
+  const prepared = await requestFor(session, deps, queued);
+  const isShorter = await makeRoom(session, deps, run, prepared, "full");
+  return isShorter ? await requestFor(session, deps, queued) : prepared;
 }
 
 const NUDGE = "Your last reply was empty. Go on with the task, or give your final answer.";
@@ -258,7 +296,7 @@ async function mayGoOn({ ask }: TurnDeps, run: Run): Promise<boolean> {
 }
 
 /** A record before turn and step are put on it. */
-type Unplaced<R> = R extends unknown ? Omit<R, "turn" | "step"> : never;
+export type Unplaced<R> = R extends unknown ? Omit<R, "turn" | "step"> : never;
 
 function replyRecord(reply: CompletedReply, model: ModelChoice): Unplaced<NewRecord> {
   const { text, reasoning, calls, opaque, finish, usage, ms } = reply;

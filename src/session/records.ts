@@ -124,7 +124,15 @@ export interface ResultRecord extends RecordBase {
   observations?: Observation[];
   /** Images shown to the model, kept as blobs. */
   images?: { mime: string; blob: string }[];
+  /** A command that ran: evidence for the check status. */
+  ran?: Ran;
   ms: number;
+}
+
+/** A command that ran to its end; `exit` is null when a signal ended it. */
+export interface Ran {
+  command: string;
+  exit: number | null;
 }
 
 /** What a call did to a file; the bytes lie in the blob store under their version. */

@@ -84,6 +84,7 @@ async function run({ command, cwd, timeout }: Input, ctx: ToolContext): Promise<
   return {
     output: withHeader(await sink.end(), `<Bash ${attribute} seconds="${took}">\n`),
     status: result.aborted ? "interrupted" : "ok",
+    ...(result.aborted ? {} : { ran: { command, exit: result.timedOut ? null : result.code } }),
     summary: `${words} in ${took}s`,
   };
 }

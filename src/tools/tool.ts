@@ -6,7 +6,7 @@ import type { OutputSink, SpilledText, StoredResult } from "../context/results.t
 import type { Host } from "../host/host.ts";
 import type { ToolSpec } from "../provider/provider.ts";
 import type { Board } from "../context/board.ts";
-import type { Change, Effect, NoteFields, Observation } from "../session/records.ts";
+import type { Change, Effect, NoteFields, Observation, Ran } from "../session/records.ts";
 import type { SeenFiles } from "./seen.ts";
 
 /** What a call gives back. A thrown `ToolError` becomes an error result; so does any other throw. */
@@ -20,6 +20,8 @@ export interface ToolOutput {
   display?: string;
   observations?: Observation[];
   changes?: Change[];
+  /** The command that ran. */
+  ran?: Ran;
   /** What it writes on the board (Memory). */
   note?: NoteFields;
   /** Images for models that take them. */

@@ -11,8 +11,11 @@ const of = (records: SessionRecord[]) =>
     records,
     system: "system",
     today: "2026-01-02",
+    files: [],
+    placement: "inline",
+    window: null,
     image: (blob) => blob === "gone" ? null : `data of ${blob}`,
-  });
+  }).messages;
 
 let n = 0;
 const record = (fields: Record<string, unknown>) =>

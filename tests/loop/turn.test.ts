@@ -401,10 +401,13 @@ describe("turn", () => {
     });
     const session = b.reload();
     assert.equal(repair(session), 1);
-    const messages = compose({
+    const { messages } = compose({
       records: session.log.records,
       system: "s",
       today: "2026-01-01",
+      files: [],
+      placement: "inline",
+      window: null,
       image: () => null,
     });
     assertPaired(messages);

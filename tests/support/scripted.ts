@@ -95,6 +95,7 @@ export function bench(tools: Tool[] = [echoTool()]): Bench {
     limits: { steps: 20 },
     toolLimits: { outputTokens: 500, readTokens: 500, bashTimeout: 10 },
     system: "system",
+    files: "inline",
     signal: new AbortController().signal,
     ...over,
   });

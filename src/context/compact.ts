@@ -1,0 +1,388 @@
+// Compaction: which records a summary can stand in for, what the summariser is asked, what is made of
+// its answer (or without one), and which results of a turn can be folded. Pure functions of records; who
+// asks the model and appends the records is loop/compact.ts.
+
+import type { Message } from "../provider/provider.ts";
+import type {
+  CompactRecord,
+  Observation,
+  ResultRecord,
+  SessionRecord,
+  UserRecord,
+} from "../session/records.ts";
+import PROMPT from "./compact.md" with { type: "text" };
+import type { FileNow } from "./files.ts";
+import { type History, historyOf, isUsersWord, resultHead, startOfTurn } from "./history.ts";
+import { estimateTokens } from "./tokens.ts";
+
+/** Tokens taken for a window that is not known. */
+const USUAL_WINDOW = 128_000;
+/** Kept free for the answer. */
+const RESERVE = 16_000;
+/** Of what is left: where compaction sets in, and where folding stops. */
+const FULL = 0.85;
+const ROOMY = 0.6;
+/** Shares of the window: the user's words, the newest finished turn, file content, the summariser's input. */
+const WORDS_SHARE = 0.2;
+const LATEST_SHARE = 0.1;
+const FILES_SHARE = 0.1;
+const INPUT_SHARE = 0.5;
+/** Steps at the end of a turn that are never folded nor summarised. */
+const LAST_STEPS = 8;
+/** Tokens of a summary. */
+const MAX_SUMMARY = 3000;
+/** A user's message that is over the cap keeps this many characters. */
+const MIN_WORDS = 300;
+
+/** Where a request is too large, and how large it may be afterwards; estimated tokens. */
+export function limitsOf(window: number | null): { full: number; roomy: number } {
+  const all = window ?? USUAL_WINDOW;
+  const room = all - Math.min(RESERVE, all / 4);
+  return { full: room * FULL, roomy: room * ROOMY };
+}
+
+/** What a compaction would do. */
+export interface Plan {
+  /** Id of the last record that is summarised. */
+  through: string;
+  /** The records that the summary stands in for, without those an earlier one stands in for. */
+  old: SessionRecord[];
+  previous: CompactRecord | null;
+  /** Everything the user said in them and before, in order. */
+  words: UserRecord[];
+  /** The turn under way, when a part of it is summarised too. */
+  openTurn: number | null;
+}
+
+/**
+ * What can be summarised: the finished turns, but the newest where it is small. Null when that is nothing.
+ *
+ * @param reach How far it may go: up to the newest finished turn, all finished turns, or also steps of
+ * the turn under way (its last eight aside).
+ */
+export function planCompaction(
+  records: readonly SessionRecord[],
+  window: number | null,
+  reach: "keep latest" | "finished" | "in turn",
+): Plan | null {
+  const history = historyOf(records);
+  const isOpen = records.findLast(({ type }) => type === "user" || type === "end")?.type === "user";
+  const current = isOpen ? startOfTurn(records) : records.length;
+  let end = current;
+  if (reach === "keep latest") end = latestTurn(history, current, window ?? USUAL_WINDOW);
+  if (reach === "in turn" && isOpen) end = Math.max(end, startOfLastSteps(records, current));
+  const old = records.slice(history.from, end).filter(({ type }) => type !== "header");
+  const last = records[end - 1];
+  if (!last || !old.some(({ type }) => type === "reply")) return null;
+  return {
+    through: last.id,
+    old,
+    previous: history.compact,
+    words: records.slice(0, end).filter(isUsersWord),
+    openTurn: end > current ? records[current]?.turn ?? null : null,
+  };
+}
+
+/** Where the newest finished turn begins, or `current` when it is too large to be kept. */
+function latestTurn({ records, from }: History, current: number, window: number): number {
+  const turn = records[current - 1]?.turn;
+  let start = current;
+  while (start > from && records[start - 1]?.turn === turn) start--;
+  const tokens = records.slice(start, current).reduce((sum, record) => sum + tokensOf(record), 0);
+  return tokens <= window * LATEST_SHARE ? start : current;
+}
+
+/** Index of the reply from which on the last steps of a turn stand. */
+function startOfLastSteps(records: readonly SessionRecord[], current: number): number {
+  let left = LAST_STEPS;
+  for (let i = records.length - 1; i > current; i--) {
+    if (records[i]?.type === "reply" && --left === 0) return i;
+  }
+  return current;
+}
+
+/**
+ * Keys of results to be folded, oldest first, so that a request of `tokens` fits into `target`; results
+ * of the last eight steps never are. Empty when nothing would be gained.
+ */
+export function planFolds(
+  records: readonly SessionRecord[],
+  tokens: number,
+  target: number,
+  ratio: number,
+): string[] {
+  const { from, folded } = historyOf(records);
+  const until = startOfLastSteps(records, startOfTurn(records));
+  const keys: string[] = [];
+  let left = tokens;
+  for (let i = from; i < until && left > target; i++) {
+    const record = records[i];
+    if (record?.type !== "result" || folded.has(record.tr)) continue;
+    const gain = tokensOf(record) - estimateTokens(resultHead(record)) - 25;
+    if (gain <= 25 || record.tr === "-") continue;
+    keys.push(record.tr);
+    left -= gain * ratio;
+  }
+  return keys;
+}
+
+function tokensOf(record: SessionRecord): number {
+  switch (record.type) {
+    case "user":
+      return estimateTokens(record.text);
+    case "reply":
+      return estimateTokens(record.text + JSON.stringify(record.calls));
+    case "result":
+      return estimateTokens(record.text);
+    default:
+      return 0;
+  }
+}
+
+/** What a summary holds. */
+export interface Summary {
+  summary: string;
+  decisions: string[];
+  dead_ends: string[];
+  constraints: string[];
+  files: string[];
+  open: string[];
+  /** Keys of results. */
+  results: string[];
+}
+
+const LISTS = ["decisions", "dead_ends", "constraints", "files", "open", "results"] as const;
+
+/** The request that asks for a summary: it fits into the window whatever the history holds. */
+export function summaryMessages({ old, previous }: Plan, window: number | null): Message[] {
+  const budget = (window ?? USUAL_WINDOW) * INPUT_SHARE;
+  const before = previous ? ["# Earlier summary", ...previous.texts.slice(0, 1), ""] : [];
+  let text = "";
+  // Results give way first, by their middles; then everything, by the middle of it.
+  for (const share of [400, 150, 60, 20]) {
+    text = [...before, "# History", ...old.flatMap((record) => told(record, share))].join("\n");
+    if (estimateTokens(text) <= budget) break;
+  }
+  return [
+    { role: "system", text: PROMPT.trim() },
+    { role: "user", text: middleOut(text, budget) },
+    { role: "user", text: "Now answer with the JSON object." },
+  ];
+}
+
+/** A record as the summariser reads it. */
+function told(record: SessionRecord, tokens: number): string[] {
+  switch (record.type) {
+    case "user":
+      return [`## User (turn ${record.turn})`, middleOut(record.text, tokens * 5)];
+    case "reply":
+      return [
+        ...(record.text === "" ? [] : ["## Agent", middleOut(record.text, tokens * 2)]),
+        ...record.calls.map(({ name, args }) =>
+          `call ${name} ${middleOut(JSON.stringify(args) ?? "", tokens)}`
+        ),
+      ];
+    case "result":
+      return [`${resultHead(record)}\n${middleOut(record.text, tokens)}`];
+    case "end":
+      return record.reason === "done" ? [`(turn ${record.turn} is finished)`] : [
+        `(turn ${record.turn} ended: ${record.reason})`,
+      ];
+    default:
+      return [];
+  }
+}
+
+/** Head and tail of a text, a third and two thirds of `tokens`: an error usually stands at the end. */
+function middleOut(text: string, tokens: number): string {
+  const bytes = Buffer.from(text);
+  const limit = Math.floor(tokens) * 4;
+  if (bytes.length <= limit) return text;
+  const decoder = new TextDecoder();
+  const cut = (part: Uint8Array) => decoder.decode(part).replaceAll("\ufffd", "");
+  const head = cut(bytes.subarray(0, Math.floor(limit / 3)));
+  const tail = cut(bytes.subarray(bytes.length - Math.floor(limit * 2 / 3)));
+  return `${head}\n[… ${bytes.length - limit} bytes …]\n${tail}`;
+}
+
+/** A summariser's answer, also fenced or with prose around; null when it is of no use. */
+export function parseSummary(text: string, keys: ReadonlySet<string>): Summary | null {
+  const from = text.indexOf("{");
+  const to = text.lastIndexOf("}");
+  if (from === -1 || to < from) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text.slice(from, to + 1));
+  } catch {
+    return null;
+  }
+  const fields = value as Record<string, unknown>;
+  if (typeof fields.summary !== "string" || fields.summary.trim() === "") return null;
+  const out: Summary = { ...EMPTY, summary: fields.summary.trim() };
+  for (const name of LISTS) {
+    const list = Array.isArray(fields[name]) ? fields[name] : [fields[name]];
+    out[name] = list.filter((item): item is string =>
+      typeof item === "string" && item.trim() !== ""
+    )
+      .map((item) => item.replaceAll(/\s+/g, " ").trim());
+  }
+  out.results = [...new Set(out.results.flatMap((item) => item.match(/tr\.\d+/g) ?? []))]
+    .filter((key) => keys.has(key));
+  return out;
+}
+
+const EMPTY: Summary = {
+  summary: "",
+  decisions: [],
+  dead_ends: [],
+  constraints: [],
+  files: [],
+  open: [],
+  results: [],
+};
+
+/** A summary made of the records alone: what was asked, touched and run, and how each turn ended. */
+export function mechanicalSummary({ old, previous }: Plan): Summary {
+  const lines: string[] = [];
+  const files = new Map<string, string>();
+  const results: string[] = [];
+  let answer = "";
+  for (const record of old) {
+    if (record.type === "user" && isUsersWord(record)) {
+      lines.push(`Turn ${record.turn}: the user asked: ${firstLine(record.text, 200)}`);
+    }
+    if (record.type === "reply" && record.text.trim() !== "") answer = record.text;
+    if (record.type === "result") {
+      noteResult(record, files, lines);
+      if (record.spill !== undefined) results.push(record.tr);
+    }
+    if (record.type === "end") {
+      lines.push(`Turn ${record.turn} ended (${record.reason}): ${firstLine(answer, 300)}`);
+      answer = "";
+    }
+  }
+  const earlier = previous ? [previous.texts[0]?.split("\n").slice(1).join("\n").trim() ?? ""] : [];
+  return {
+    ...EMPTY,
+    summary: [...earlier, ...lines].join("\n"),
+    files: [...files].map(([path, what]) => `${path}: ${what}`).slice(-40),
+    results: results.slice(-20),
+  };
+}
+
+function noteResult(record: ResultRecord, files: Map<string, string>, lines: string[]): void {
+  for (const { path, kind } of record.observations ?? []) {
+    if (kind === "read" && !files.has(path)) files.set(path, "read");
+    if (kind === "edit") files.set(path, "edited");
+  }
+  if (record.ran) {
+    const { command, exit } = record.ran;
+    lines.push(`${record.tr} ran ${firstLine(command, 100)}: exit ${exit ?? "by a signal"}`);
+  } else if (record.status === "error") {
+    lines.push(
+      `${record.tr} ${firstLine(record.header, 80)} failed: ${firstLine(record.text, 160)}`,
+    );
+  }
+}
+
+function firstLine(text: string, limit: number): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length <= limit ? line : `${line.slice(0, limit).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+/** The messages that take the place of the old history, and the lines of files in them. */
+export function replacement(
+  plan: Plan,
+  summary: Summary,
+  files: readonly FileNow[],
+  records: readonly SessionRecord[],
+  window: number | null,
+): { texts: string[]; observations: Observation[] } {
+  const all = window ?? USUAL_WINDOW;
+  const content = fileContent(files, all * FILES_SHARE);
+  return {
+    texts: [
+      summaryText(summary, records),
+      wordsText(plan, all * WORDS_SHARE),
+      ...(content.text === "" ? [] : [content.text]),
+    ],
+    observations: content.observations,
+  };
+}
+
+const TITLES: [name: Exclude<typeof LISTS[number], "results">, title: string][] = [
+  ["decisions", "Decisions:"],
+  ["dead_ends", "Dead ends:"],
+  ["constraints", "Constraints:"],
+  ["files", "Files:"],
+  ["open", "Open:"],
+];
+
+function summaryText(summary: Summary, records: readonly SessionRecord[]): string {
+  const headers = new Map(
+    records.flatMap((record): [string, string][] =>
+      record.type === "result" ? [[record.tr, record.header]] : []
+    ),
+  );
+  const parts = [
+    middleOut(summary.summary, MAX_SUMMARY),
+    ...TITLES.flatMap(([name, title]) =>
+      summary[name].length === 0
+        ? []
+        : [title, middleOut(summary[name].map((item) => `- ${item}`).join("\n"), MAX_SUMMARY / 4)]
+    ),
+    ...(summary.results.length === 0 ? [] : [
+      "Results that Recall shows:",
+      ...summary.results.slice(0, 40).map((tr) =>
+        `- ${tr} ${firstLine(headers.get(tr) ?? "", 100)}`
+      ),
+    ]),
+  ];
+  return ["--- Prior Summary ---", ...parts].join("\n");
+}
+
+/** The user's words, verbatim; over the cap the newest are shortened first: the task stands in the oldest. */
+function wordsText({ words, openTurn }: Plan, tokens: number): string {
+  const texts = words.map(({ text }) => text);
+  const size = () => texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+  for (let i = texts.length - 1; i >= 0 && size() > tokens; i--) {
+    const text = texts[i] as string;
+    texts[i] = middleOut(text, Math.max(MIN_WORDS / 4, estimateTokens(text) - (size() - tokens)));
+  }
+  return [
+    "--- The user's words ---",
+    "Verbatim, oldest first. What is done is done: do not start it again.",
+    ...words.map(({ turn }, i) =>
+      `[turn ${turn}${turn === openTurn ? ", under way" : ", done"}] ${texts[i]}`
+    ),
+  ].join("\n");
+}
+
+/** Lines of files that were shown and still hold, once more, so that nothing need be read again. */
+function fileContent(
+  files: readonly FileNow[],
+  tokens: number,
+): { text: string; observations: Observation[] } {
+  const rows: string[] = [];
+  const observations: Observation[] = [];
+  let left = tokens;
+  for (const file of files) {
+    const ranges: [number, number][] = [];
+    for (const { from, to } of file.known) {
+      const part = [`@@ ${file.shown} ${from}:${to}`, ...file.rows(from, to)];
+      const cost = estimateTokens(part.join("\n"));
+      if (cost > left) continue;
+      left -= cost;
+      rows.push(...part);
+      ranges.push([from, to]);
+    }
+    if (ranges.length === 0) continue;
+    const { path, version, total } = file;
+    const texts = ranges.map(([from, to]) => file.texts(from, to));
+    observations.push({ path, version, kind: "read", total, ranges, texts });
+  }
+  if (rows.length === 0) return { text: "", observations };
+  const title =
+    "--- Files ---\nWhat you have seen of files, as it is now (LINE:HASH|text, anchors for Edit):";
+  return { text: [title, ...rows].join("\n"), observations };
+}

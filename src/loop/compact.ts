@@ -1,0 +1,183 @@
+// Makes room in the context: old history becomes a summary, and in a turn that alone is too long old
+// results are folded. What is cut and how it reads is context/compact.ts; here is when, who is asked, and
+// that nothing the summariser does can end a session.
+
+import {
+  limitsOf,
+  mechanicalSummary,
+  parseSummary,
+  type Plan,
+  planCompaction,
+  planFolds,
+  replacement,
+  type Summary,
+  summaryMessages,
+} from "../context/compact.ts";
+import type { CompactRecord } from "../session/records.ts";
+import { costOf } from "./limits.ts";
+import { fetchReply } from "./reply.ts";
+import { type Prepared, requestFor, windowOf } from "./request.ts";
+import type { Session } from "./session.ts";
+import type { Run, TurnDeps } from "./turn.ts";
+
+/** A summariser that has not answered by then is not waited for; milliseconds. */
+const SUMMARY_MS = 90_000;
+/** Tokens of a summary's answer. */
+const SUMMARY_TOKENS = 4000;
+const REFUSED_SHARE = 0.9;
+
+type Steps = Pick<Run, "turn" | "step" | "signal" | "spent" | "warned" | "emit" | "append">;
+
+/**
+ * Makes the next request shorter if need be.
+ *
+ * @param why `full`: only where the estimate says so; `refused`: the provider said it is too long.
+ * @returns Whether anything was made shorter.
+ */
+export async function makeRoom(
+  session: Session,
+  deps: TurnDeps,
+  run: Steps,
+  prepared: Prepared,
+  why: "full" | "refused",
+): Promise<boolean> {
+  const { estimate } = prepared.facts;
+  if (why === "refused") learnWindow(session, estimate);
+  const window = windowOf(session, deps);
+  if (window === null) return false;
+  const { full, roomy } = limitsOf(window);
+  if (why === "full" && estimate < full) return false;
+  let now = prepared;
+  let isShorter = false;
+  for (const reach of ["keep latest", "finished", "in turn"] as const) {
+    // A turn's own results are folded before any of its steps are summarised.
+    if (reach === "in turn") {
+      const folded = fold(session, run, now, roomy);
+      if (folded) {
+        isShorter = true;
+        now = await requestFor(session, deps, []);
+      }
+    }
+    if (now.facts.estimate < (why === "full" ? full : roomy)) break;
+    const plan = planCompaction(session.log.records, window, reach);
+    if (plan === null || run.signal.aborted) continue;
+    if (await compact(session, deps, run, now, plan)) {
+      isShorter = true;
+      now = await requestFor(session, deps, []);
+    }
+  }
+  if (now.facts.estimate >= full && !session.context.saidFull && !run.signal.aborted) {
+    session.context.saidFull = true;
+    const message = `the context is full (about ${now.facts.estimate} of ${window} tokens) and ` +
+      "nothing more can be left out; if the model refuses it, start a new session or a larger model";
+    run.emit({ type: "warn", message });
+  }
+  return isShorter;
+}
+
+/** A window is a little less than what was refused. */
+function learnWindow({ context }: Session, estimate: number): void {
+  const most = Math.floor(estimate * REFUSED_SHARE);
+  context.learnedWindow = Math.min(context.learnedWindow ?? Infinity, most);
+}
+
+function fold(session: Session, run: Steps, prepared: Prepared, target: number): boolean {
+  const { estimate } = prepared.facts;
+  const { ratio } = session.context.calibration;
+  const tr = planFolds(session.log.records, estimate, target, ratio);
+  if (tr.length === 0) return false;
+  const gain = tr.reduce((sum, key) => sum + (session.stored.get(key)?.text.length ?? 0) / 4, 0);
+  run.append({ type: "fold", tr });
+  const after = Math.max(0, Math.round(estimate - gain * ratio));
+  run.emit({ type: "compact", how: "folded", before: estimate, after });
+  return true;
+}
+
+/** Carries a plan out; false, and nothing recorded, when the request would not be shorter for it. */
+export async function compact(
+  session: Session,
+  deps: TurnDeps,
+  run: Steps,
+  { facts, files }: Prepared,
+  plan: Plan,
+): Promise<boolean> {
+  const window = windowOf(session, deps);
+  const { summary, why } = await summarise(session, deps, run, plan);
+  if (run.signal.aborted) return false;
+  const { texts, observations } = replacement(
+    plan,
+    summary,
+    deps.files === "tail" ? [] : files,
+    session.log.records,
+    window,
+  );
+  const record: Omit<CompactRecord, "v" | "id" | "t" | "turn" | "step"> = {
+    type: "compact",
+    through: plan.through,
+    by: why === undefined ? "model" : "mechanical",
+    texts,
+    results: summary.results,
+    ...(observations.length === 0 ? {} : { observations }),
+    tokens: { before: facts.estimate, after: 0 },
+  };
+  const after = await estimateWith(session, deps, record);
+  if (after >= facts.estimate) return false;
+  run.append({ ...record, tokens: { before: facts.estimate, after } });
+  run.emit({
+    type: "compact",
+    how: record.by,
+    before: facts.estimate,
+    after,
+    ...(why === undefined ? {} : { why }),
+  });
+  return true;
+}
+
+/** What the next request would be estimated at with this record. */
+async function estimateWith(
+  session: Session,
+  deps: TurnDeps,
+  record: Omit<CompactRecord, "v" | "id" | "t" | "turn" | "step">,
+): Promise<number> {
+  const { records } = session.log;
+  const tried = { ...records.at(-1), ...record, id: "tried" } as CompactRecord;
+  return (await requestFor(session, deps, [], [...records, tried])).facts.estimate;
+}
+
+/** The model's summary, or a mechanical one and why. Rejects never. */
+async function summarise(
+  session: Session,
+  deps: TurnDeps,
+  run: Steps,
+  plan: Plan,
+): Promise<{ summary: Summary; why?: string }> {
+  const { model } = deps;
+  const patience = AbortSignal.timeout(SUMMARY_MS);
+  const outcome = await fetchReply(
+    {
+      model: model.model,
+      messages: summaryMessages(plan, windowOf(session, deps)),
+      tools: [],
+      maxTokens: SUMMARY_TOKENS,
+    },
+    model.provider,
+    AbortSignal.any([run.signal, patience]),
+    (event) => {
+      if (event.type === "retry") run.emit(event);
+    },
+  );
+  if (outcome.kind !== "failed" && outcome.reply.usage) {
+    const { usage } = outcome.reply;
+    run.spent.tokens += usage.input + usage.output;
+    run.spent.usd += costOf(usage, model.prices) ?? 0;
+  }
+  if (outcome.kind === "complete") {
+    const summary = parseSummary(outcome.reply.text, new Set(session.stored.keys()));
+    if (summary) return { summary };
+    return { summary: mechanicalSummary(plan), why: "the model's summary could not be read" };
+  }
+  const why = outcome.kind === "failed"
+    ? `the model gave no summary: ${outcome.failure.message}`
+    : `the model gave no summary within ${SUMMARY_MS / 1000} s`;
+  return { summary: mechanicalSummary(plan), why };
+}

@@ -31,6 +31,8 @@ const INPUT_SHARE = 0.5;
 const LAST_STEPS = 8;
 /** Tokens of a summary. */
 const MAX_SUMMARY = 3000;
+/** Tokens of the line that says what a middle left out. */
+const MARKER = 20;
 /** A user's message that is over the cap keeps this many characters. */
 const MIN_WORDS = 300;
 
@@ -347,7 +349,10 @@ function wordsText({ words, openTurn }: Plan, tokens: number): string {
   const size = () => texts.reduce((sum, text) => sum + estimateTokens(text), 0);
   for (let i = texts.length - 1; i >= 0 && size() > tokens; i--) {
     const text = texts[i] as string;
-    texts[i] = middleOut(text, Math.max(MIN_WORDS / 4, estimateTokens(text) - (size() - tokens)));
+    texts[i] = middleOut(
+      text,
+      Math.max(MIN_WORDS / 4, estimateTokens(text) - (size() - tokens) - MARKER),
+    );
   }
   return [
     "--- The user's words ---",

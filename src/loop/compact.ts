@@ -20,8 +20,8 @@ import { type Prepared, requestFor, windowOf } from "./request.ts";
 import type { Session } from "./session.ts";
 import type { Run, TurnDeps } from "./turn.ts";
 
-/** A summariser that has not answered by then is not waited for; milliseconds. */
-const SUMMARY_MS = 90_000;
+/** A summariser that has not answered by then is not waited for; milliseconds. Local models are slow readers. */
+const SUMMARY_MS = 180_000;
 /** Tokens of a summary's answer. */
 const SUMMARY_TOKENS = 4000;
 const REFUSED_SHARE = 0.9;
@@ -152,7 +152,8 @@ async function summarise(
   plan: Plan,
 ): Promise<{ summary: Summary; why?: string }> {
   const { model } = deps;
-  const patience = AbortSignal.timeout(SUMMARY_MS);
+  const ms = deps.summaryMs ?? SUMMARY_MS;
+  const patience = AbortSignal.timeout(ms);
   const outcome = await fetchReply(
     {
       model: model.model,
@@ -178,6 +179,6 @@ async function summarise(
   }
   const why = outcome.kind === "failed"
     ? `the model gave no summary: ${outcome.failure.message}`
-    : `the model gave no summary within ${SUMMARY_MS / 1000} s`;
+    : `the model gave no summary within ${ms / 1000} s`;
   return { summary: mechanicalSummary(plan), why };
 }

@@ -54,6 +54,8 @@ export interface TurnDeps {
   system: string;
   /** Where current file content stands in a request. */
   files: FilesPlacement;
+  /** How long a summary may take; milliseconds, default 180,000. */
+  summaryMs?: number;
   /** Absent when nobody can answer. */
   ask?: Ask;
   queue?: Queue;

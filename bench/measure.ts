@@ -18,8 +18,8 @@ export interface Bench {
 
 export interface Row {
   what: string;
-  unit: "ms" | "MB";
-  /** One figure a round. */
+  unit: "ms" | "MB" | "tokens" | "lines" | "×" | "%";
+  /** One figure a round; `floor` is empty where there is nothing to compare with. */
   ours: number[];
   floor: number[];
   /** What is held against the target: our figure over the floor, less the floor, or as it is. */
@@ -31,6 +31,8 @@ export interface Row {
 export interface Report {
   name: string;
   rows: Row[];
+  /** Further figures, by their own columns: a head and its lines. */
+  table?: string[][];
   /** What a reader has to know about the figures. */
   notes: string[];
 }

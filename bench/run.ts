@@ -12,6 +12,7 @@ import { type Bench, median, type Report, type Row } from "./measure.ts";
 const BENCHMARKS: Record<string, () => Promise<{ bench(bench: Bench): Promise<Report> }>> = {
   start: () => import("./start.ts"),
   loop: () => import("./loop.ts"),
+  context: () => import("./context.ts"),
 };
 
 const root = dirname(import.meta.dirname);
@@ -64,8 +65,8 @@ function save(report: Report): void {
   );
 }
 
-/** The table of a benchmark, for people. */
-function table({ name, rows, notes }: Report): string {
+/** The tables of a benchmark, for people. */
+function table({ name, rows, table = [], notes }: Report): string {
   const cells = [
     [name, "", "ours", "", "floor", "", "compared", "", "target"],
     ["", "", "min", "median", "min", "median", "min", "median", ""],
@@ -77,16 +78,30 @@ function table({ name, rows, notes }: Report): string {
       verdict(row),
     ]),
   ];
+  const figures = new Set([2, 3, 4, 5, 6, 7]);
+  const isNumber = (column: number) =>
+    table.slice(1).every((line) => /^[\d,.]+/.test(line[column] ?? ""));
+  const further = new Set((table[0] ?? []).keys().filter(isNumber));
+  return [
+    "",
+    ...(table.length > 0 ? [...aligned(table, further), ""] : []),
+    ...aligned(cells, figures),
+    ...notes.map((note) => `  ${note}`),
+    "",
+  ].join("\n");
+}
+
+/** Cells in columns, those of figures to the right. */
+function aligned(cells: readonly string[][], figures: ReadonlySet<number>): string[] {
   const widths = (cells[0] ?? []).map((_, column) =>
     Math.max(...cells.map((line) => line[column]?.length ?? 0))
   );
-  const lines = cells.map((line) =>
+  return cells.map((line) =>
     line.map((cell, column) => {
       const width = widths[column] ?? 0;
-      return column >= 2 && column < 8 ? cell.padStart(width) : cell.padEnd(width);
+      return figures.has(column) ? cell.padStart(width) : cell.padEnd(width);
     }).join("  ").trimEnd()
   );
-  return ["", ...lines, ...notes.map((note) => `  ${note}`), ""].join("\n");
 }
 
 /** The figure that the target is for, by the best runs and by the middle ones. */

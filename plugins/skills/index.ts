@@ -7,8 +7,7 @@ export default definePlugin({
   tools: [
     defineTool({
       name: "Skill",
-      description:
-        'Loads a skill\'s instructions. {name}: a name from the skill list of the Environment message. Example: {"name":"commit"}. Returns the instructions as text.',
+      description: "Loads a skill listed in Environment, when its description fits the task.",
       input: z.strictObject({ name: z.string() }),
       example: { name: "commit" },
       effects: () => [],

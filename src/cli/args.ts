@@ -21,6 +21,8 @@ export interface Options {
   resume?: string;
   record?: string;
   demo: boolean;
+  /** Of `nanocode context`. */
+  json: boolean;
   cwd?: string;
   config?: string;
   help: boolean;
@@ -132,6 +134,7 @@ export const FLAGS: readonly Flag[] = [
     help: "a sample project with recorded replies: no key, no network",
     set: (o) => (o.demo = true),
   },
+  { name: "json", help: "nanocode context: one JSON document", set: (o) => (o.json = true) },
   { name: "cwd", value: "DIR", help: "work there", set: (o, value) => (o.cwd = value) },
   {
     name: "config",
@@ -156,6 +159,7 @@ export function parseArgs(argv: readonly string[]): Options {
     deny: [],
     continue: false,
     demo: false,
+    json: false,
     help: false,
     version: false,
     words: [],

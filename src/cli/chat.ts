@@ -5,10 +5,13 @@ import { turn } from "../loop/turn.ts";
 import { interactive } from "../ui/terminal/terminal.ts";
 import { VERSION } from "../version.ts";
 import type { Options } from "./args.ts";
+import { contextCommands } from "./context-commands.ts";
 import type { Setup } from "./setup.ts";
 
 export async function chat(options: Options, setup: Setup, suggestion?: string): Promise<number> {
   const { model, workspace } = setup;
+  // What was not begun is not made by looking at it.
+  let begun = options.continue || options.resume !== undefined;
   const queue: { text: string }[] = [];
   return await interactive({
     info: [
@@ -18,16 +21,18 @@ export async function chat(options: Options, setup: Setup, suggestion?: string):
     ].join("\n"),
     historyFile: join(workspace.home, "history"),
     ...(options.words.length > 0 ? { first: options.words.join(" ") } : {}),
-    commands: [],
-    run: (text, source, { signal, ask }) =>
-      turn(setup.session(), { text, source }, {
+    commands: contextCommands(() => begun ? setup.session() : null, setup.turnDeps),
+    run(text, source, { signal, ask }) {
+      begun = true;
+      return turn(setup.session(), { text, source }, {
         ...setup.turnDeps(signal),
         ask,
         queue: {
           peek: () => queue.map((item) => item.text),
           drop: (count) => void queue.splice(0, count),
         },
-      }),
+      });
+    },
     queue(text) {
       const item = { text };
       queue.push(item);

@@ -14,6 +14,7 @@ export function helpText(): string {
     '  nanocode -p "prompt"             one turn; a file or pipe on stdin is read as extra input',
     "  nanocode config                  every setting and where it came from",
     "  nanocode models                  the models of the configured providers",
+    "  nanocode context [SESSION]       what the last request was made of, what the cache kept",
     "",
     ...flags,
     "",

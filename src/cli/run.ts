@@ -47,6 +47,16 @@ async function dispatch(argv: string[], program: Program): Promise<number> {
       return await (await import("./models.ts")).modelsCommand(options, program, print);
     }
   }
+  // A session's id is one word: more are a prompt that begins with this one.
+  if (!options.print && command === "context" && options.words.length <= 2) {
+    return await (await import("./context.ts")).contextCommand(options, print);
+  }
+  if (options.json) {
+    throw new UserError(
+      "--json works only together with nanocode context",
+      "For one turn write: nanocode -p … --output json.",
+    );
+  }
   const { agentCommand } = await import("./agent.ts");
   return await agentCommand(options, program);
 }

@@ -8,6 +8,7 @@ import { detectCommands, environmentText } from "../context/environment.ts";
 import SYSTEM from "../context/system.md" with { type: "text" };
 import type { LocalHost } from "../host/local.ts";
 import { localHost } from "../host/local.ts";
+import { findRules, type RuleFile } from "../knowledge/rules.ts";
 import type { Skill } from "../knowledge/skills.ts";
 import { openSession, repair, type Session } from "../loop/session.ts";
 import type { ModelChoice, TurnDeps } from "../loop/turn.ts";
@@ -17,13 +18,15 @@ import { bundled } from "../plugins/bundled.ts";
 import { pluginProviders, pluginTools } from "../plugins/registry.ts";
 import { chooseModel } from "../provider/choose.ts";
 import { UserError } from "../runtime/errors.ts";
+import { shortHash } from "../runtime/hash.ts";
 import { createLog, type OpenLog, reopenLog } from "../session/open.ts";
-import { findSession, listSessions, projectFolder, type SessionFile } from "../session/store.ts";
+import { projectFolder } from "../session/store.ts";
 import type { ToolEntry } from "../tools/tool.ts";
 import { VERSION } from "../version.ts";
 import type { Options } from "./args.ts";
 import { coreTools, warmUp } from "./core-tools.ts";
 import type { Program } from "./run.ts";
+import { whichSession } from "./which-session.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Everything a turn needs but its input, its signal and who answers questions. */
@@ -96,17 +99,27 @@ export async function setUp(
   const policy = policyOf(config, grant);
   const host = localHost({ locks: join(home, "locks"), env: config.bash.env });
   const folder = projectFolder(home, root);
+  const goesOn = options.continue || options.resume !== undefined;
+  // A session that goes on keeps the rules it began with.
+  const rules = goesOn ? { files: [], warnings: [] } : findRules(workspace);
+  warnings.push(...rules.warnings);
   let open: { log: OpenLog; session: Session } | null = null;
   const openOnce = () => {
-    open ??= openOrCreate(options, folder, () => ({
-      root,
-      cwd,
-      version: VERSION,
-      environment: environment(workspace, config, skills),
-    }), warnings);
+    open ??= openOrCreate(
+      options,
+      folder,
+      () => ({
+        root,
+        cwd,
+        version: VERSION,
+        environment: environment(workspace, config, rules.files, skills),
+      }),
+      rules.files,
+      warnings,
+    );
     return open.session;
   };
-  if (options.continue || options.resume !== undefined) openOnce(); // what is wrong is said at the start
+  if (goesOn) openOnce(); // what is wrong is said at the start
   return {
     workspace,
     config,
@@ -157,7 +170,12 @@ function policyOf(config: Config, grant: Grant): Policy {
   return { allow: rules([...allow, ...grant.allow]), ask: rules(ask), deny: rules(deny), yolo };
 }
 
-function environment({ cwd }: Workspace, config: Config, skills: readonly Skill[]): string {
+function environment(
+  { cwd }: Workspace,
+  config: Config,
+  rules: readonly RuleFile[],
+  skills: readonly Skill[],
+): string {
   return environmentText({
     cwd,
     os: process.platform === "darwin"
@@ -169,6 +187,7 @@ function environment({ cwd }: Workspace, config: Config, skills: readonly Skill[
     shell: "bash",
     bashTimeout: config.context.bashTimeout,
     commands: detectCommands(),
+    rules,
     skills: skills.map(({ name, description }) => ({ name, description })),
   });
 }
@@ -177,11 +196,19 @@ function openOrCreate(
   options: Options,
   folder: string,
   header: () => Parameters<typeof createLog>[1],
+  rules: readonly RuleFile[],
   warnings: string[],
 ): { log: OpenLog; session: Session } {
-  const file = options.resume !== undefined || options.continue ? wanted(options, folder) : null;
+  const file = options.resume !== undefined || options.continue
+    ? whichSession(folder, options.resume)
+    : null;
   if (!file) {
     const log = createLog(folder, header());
+    for (const { path, text } of rules) {
+      // Not sha-256: node:crypto takes longer to load than all of this.
+      const version = shortHash(text);
+      log.log.append({ type: "loaded", turn: 0, step: 0, kind: "rule", path, version });
+    }
     return { log, session: openSession(log.log, log.blobs) };
   }
   const log = reopenLog(file.path, folder);
@@ -199,30 +226,6 @@ function openOrCreate(
     );
   }
   return { log, session };
-}
-
-/** The session that --continue or --resume means. */
-function wanted(options: Options, folder: string): SessionFile {
-  const all = listSessions(folder).filter((file) => file.bytes > 0);
-  const [newest] = all;
-  if (!newest) {
-    throw new UserError(
-      "this project has no session to go on with",
-      'Start one: nanocode, or nanocode -p "prompt".',
-    );
-  }
-  if (options.resume === undefined) return newest;
-  const found = findSession(folder, options.resume);
-  if (!Array.isArray(found)) return found;
-  const candidates = (found.length > 0 ? found : all).slice(0, 5).map((file) =>
-    `${file.id} (${new Date(file.modifiedMs).toLocaleString()})`
-  );
-  const what = options.resume === ""
-    ? "--resume needs the id of a session here"
-    : `${
-      found.length > 0 ? "several sessions begin" : "no session of this project begins"
-    } with "${options.resume}"`;
-  throw new UserError(what, `The newest are: ${candidates.join(", ")}.`);
 }
 
 async function recordTo(

@@ -35,11 +35,11 @@ export function boardOf(records: readonly SessionRecord[]): Board {
 export function noted(board: Board, note: NoteFields): Board {
   const known = new Map(board.known.map((fact) => [key(fact), fact]));
   for (const item of note.known ?? []) {
-    const struck = /^\s*\[-\]\s*(.*)$/s.exec(item);
-    const fact = line(struck?.[1] ?? item);
+    const { fact, isStrike } = knownItem(item);
     if (fact === "") continue;
-    if (struck) known.delete(key(fact));
-    else if (!known.has(key(fact))) known.set(key(fact), fact);
+    const [struck, ...others] = isStrike ? struckKeys(fact, known) : [];
+    if (struck !== undefined && others.length === 0) known.delete(struck);
+    if (!isStrike && !known.has(key(fact))) known.set(key(fact), fact);
   }
   return {
     goal: note.goal === undefined ? board.goal : line(note.goal),
@@ -47,6 +47,24 @@ export function noted(board: Board, note: NoteFields): Board {
     known: [...known.values()],
     check: note.check === undefined ? board.check : line(note.check),
   };
+}
+
+/** An item of `known`: a fact, or `[-] fact`, which strikes one out. */
+export function knownItem(item: string): { fact: string; isStrike: boolean } {
+  const [, strike, fact = ""] = /^(?:[-*] )*(\[-\])? ?(?:[-*] )*(.*)$/.exec(line(item)) ?? [];
+  return { fact, isStrike: strike !== undefined };
+}
+
+/** The facts of a board that `[-] text` could mean; only where there is one is it struck out. */
+export function struckBy(text: string, { known }: Board): string[] {
+  const facts = new Map(known.map((fact) => [key(fact), fact]));
+  return struckKeys(text, facts).map((fact) => facts.get(fact) ?? "");
+}
+
+/** The fact itself, else those that begin so: repeating a long one would cost its tokens again. */
+function struckKeys(text: string, known: ReadonlyMap<string, string>): string[] {
+  const start = key(text);
+  return known.has(start) ? [start] : [...known.keys()].filter((fact) => fact.startsWith(start));
 }
 
 /** The first item of the plan that is not over, preferably one under way. */
@@ -74,16 +92,18 @@ export function boardTokens(board: Board): number {
 
 function planItem(item: string): PlanItem {
   const [, mark = " ", text = ""] =
-    /^\s*(?:[-*]\s+|\d+[.)]\s+)?(?:\[([ xX~-])\])?\s*(.*)$/s.exec(item) ??
-      [];
-  return { mark: `[${mark.toLowerCase()}]` as Mark, text: line(text) };
+    /^(?:[-*] |\d+[.)] )*(?:\[([ xX~-])\])? ?(.*)$/.exec(line(item)) ?? [];
+  return { mark: `[${mark.toLowerCase()}]` as Mark, text };
 }
 
-/** One line: a note cannot forge another field. */
+/** One line of visible text: a note cannot forge another field, nor steer the terminal that shows it. */
 function line(text: string): string {
-  return text.replaceAll(/\s+/g, " ").trim();
+  return text.toWellFormed().replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
 }
 
+/** What two tellings of a fact have in common: letters in any case, final dots or none. */
 function key(fact: string): string {
-  return fact.toLowerCase().replace(/[.\s]+$/, "");
+  let end = fact.length;
+  while (end > 0 && ".… ".includes(fact.charAt(end - 1))) end--;
+  return fact.slice(0, end || fact.length).toLowerCase();
 }

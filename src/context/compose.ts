@@ -5,13 +5,11 @@
 
 import type { Message } from "../provider/provider.ts";
 import type {
-  HeaderRecord,
   Observation,
   ReplyRecord,
   RequestBlock,
   ResultRecord,
   SessionRecord,
-  UserRecord,
 } from "../session/records.ts";
 import { type Board, boardOf, memoryText } from "./board.ts";
 import { type FileNow, type FilesPlacement, fileState } from "./files.ts";
@@ -59,23 +57,29 @@ export function compose(input: ComposeInput): Composed {
   };
   add("system", { role: "system", text: input.system });
   const history = historyOf(input.records);
-  if (history.header) add("environment", ...made(history.header, input, history));
-  if (history.compact) add("summary", ...textsOf(history.compact));
+  const say = (record: SessionRecord, ...texts: string[]) =>
+    made(record, input, history, () => texts.map((text) => ({ role: "user", text })));
+  const { header, compact } = history;
+  if (header) add("environment", ...say(header, header.environment));
+  if (compact) add("summary", ...say(compact, ...compact.texts));
   let open: Exchange | null = null;
   const close = () => {
-    if (open) add("replies", ...made(open.reply, input, history, open.results));
+    if (open) add("replies", ...exchange(open, input, history));
     open = null;
   };
   for (const record of visible(history)) {
     switch (record.type) {
       case "user":
         close();
-        add("user", ...made(record, input, history));
+        add("user", ...say(record, record.text));
         break;
-      case "reply":
+      case "reply": {
         close();
-        open = { reply: record, results: new Map() };
+        const before = known(record, input, history);
+        if (before) add("replies", ...before);
+        else open = { reply: record, results: new Map() };
         break;
+      }
       case "result":
         open?.results.set(record.call, record);
         break;
@@ -98,7 +102,13 @@ interface Exchange {
   results: Map<string, ResultRecord>;
 }
 
-type Made = { variant: string; messages: Message[] };
+interface Made {
+  placement: FilesPlacement;
+  /** Keys of its results, and those of them that were folded. */
+  keys: readonly string[];
+  folds: string;
+  messages: Message[];
+}
 
 /**
  * Messages already made of records, which never change: a long session costs no more a step than a
@@ -106,37 +116,42 @@ type Made = { variant: string; messages: Message[] };
  */
 const kept = new WeakMap<SessionRecord, Made>();
 
-/** Messages of a record; `variant` tells apart what folding and placement make of the same results. */
-function made(
-  record: HeaderRecord | UserRecord | ReplyRecord,
-  { placement, image }: ComposeInput,
+/** What was made of a record, if placement and folds are still the same. */
+function known(
+  record: SessionRecord,
+  { placement }: ComposeInput,
   { folded }: History,
-  results: ReadonlyMap<string, ResultRecord> = new Map(),
-): Message[] {
-  if (record.type !== "reply") {
-    const text = record.type === "header" ? record.environment : record.text;
-    return keep(record, "", () => [{ role: "user", text }]);
-  }
-  const folds = folded.size === 0
-    ? []
-    : [...results.values()].flatMap(({ tr }) => folded.has(tr) ? [tr] : []);
-  const make = () => replyMessages(record, results, { folded, placement, image });
-  // A reply that still waits for results is made anew each time.
-  return results.size === record.calls.length
-    ? keep(record, `${placement} ${folds}`, make)
-    : make();
+): Message[] | null {
+  const made = kept.get(record);
+  if (!made || made.placement !== placement) return null;
+  return made.folds === foldsOf(made.keys, folded) ? made.messages : null;
 }
 
-function keep(record: SessionRecord, variant: string, make: () => Message[]): Message[] {
-  const known = kept.get(record);
-  if (known?.variant === variant) return known.messages;
+function foldsOf(keys: readonly string[], folded: ReadonlySet<string>): string {
+  return folded.size === 0 ? "" : keys.filter((key) => folded.has(key)).join();
+}
+
+function made(
+  record: SessionRecord,
+  input: ComposeInput,
+  history: History,
+  make: () => Message[],
+  keys: readonly string[] = [],
+): Message[] {
+  const before = known(record, input, history);
+  if (before) return before;
   const messages = make();
-  kept.set(record, { variant, messages });
+  const { placement } = input;
+  kept.set(record, { placement, keys, folds: foldsOf(keys, history.folded), messages });
   return messages;
 }
 
-function textsOf(record: Extract<SessionRecord, { type: "compact" }>): Message[] {
-  return keep(record, "", () => record.texts.map((text) => ({ role: "user", text })));
+/** A reply that still waits for results is made anew each time. */
+function exchange({ reply, results }: Exchange, input: ComposeInput, history: History): Message[] {
+  const make = () => replyMessages(reply, results, { ...input, folded: history.folded });
+  if (results.size < reply.calls.length) return make();
+  const keys = [...results.values()].map(({ tr }) => tr);
+  return made(reply, input, history, make, keys);
 }
 
 /** An assistant message with the results of its calls; an empty reply leaves no message. */

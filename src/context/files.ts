@@ -2,10 +2,18 @@
 // old results. Computed from the records and the view of the disk at every request, never kept, never
 // scraped from text. Here: which facts are said, in which order, within which budget.
 
-import type { NoteRecord, Observation, ResultRecord, SessionRecord } from "../session/records.ts";
-import type { Board } from "./board.ts";
-import { focusOf } from "./board.ts";
-import { type History, visible } from "./history.ts";
+import type { Observation, SessionRecord } from "../session/records.ts";
+import { type Board, focusOf } from "./board.ts";
+import {
+  checkLines,
+  editLines,
+  errorLines,
+  eventLines,
+  factsOf,
+  type FileFacts,
+  whoChanged,
+} from "./file-facts.ts";
+import type { History } from "./history.ts";
 import { estimateTokens } from "./tokens.ts";
 
 /** `inline`: content stays at the result that showed it; `tail`: all of it stands in FILE STATE. */
@@ -40,6 +48,8 @@ export interface FileNow {
   known: readonly Range[];
   /** Lines in place of shown ones, by their number now; `to` < `from`: shown lines are missing in front of `from`. */
   changed: readonly Range[];
+  /** Numbers under which something was shown, but never what stands there now, if anything does. */
+  unseen: readonly Range[];
   /** Rows with anchors. */
   rows(from: number, to: number): string[];
   /** Texts for an observation; the bytes they are of are kept. */
@@ -53,13 +63,10 @@ const INLINE_TOKENS = 1500;
 const TAIL_SHARE = 0.25;
 const USUAL_WINDOW = 128_000;
 const MAX_FILES = 20;
-const MAX_EVENTS = 10;
-const MAX_EDITS = 8;
-const MAX_ERRORS = 5;
-const MAX_CHECKS = 3;
-/** Files of prose: an edit of them demands no check. */
-const PROSE =
-  /\.(?:md|mdx|markdown|txt|rst|adoc|tex|org|log)$|(?:^|\/)(?:LICENSE|NOTICE|AUTHORS|CHANGELOG)[^/]*$/i;
+/** Ranges that are named of a file. */
+const MAX_RANGES = 8;
+/** Requests in which Content shows a region that changed. */
+const MAX_SHOWINGS = 3;
 
 /** The files that are to be looked at, the one shown last first. */
 export function shownFiles(
@@ -71,7 +78,7 @@ export function shownFiles(
   const add = (observation: Observation) => {
     if (observation.kind === "search" || observation.kind === "state") return;
     const shown = files.get(observation.path) ?? [];
-    shown.unshift(observation);
+    shown.push(observation);
     files.delete(observation.path); // the order is that of the last showing
     files.set(observation.path, shown);
   };
@@ -84,7 +91,7 @@ export function shownFiles(
     if (placement === "inline" && history.folded.has(record.tr)) continue;
     record.observations?.forEach(add);
   }
-  return [...files].reverse().map(([path, shown]) => ({ path, shown }));
+  return [...files].reverse().map(([path, shown]) => ({ path, shown: shown.reverse() }));
 }
 
 /** FILE STATE as the model sees it, "" when there is nothing to say, and the lines that it shows. */
@@ -97,34 +104,45 @@ export function fileState(
     window: number | null;
   },
 ): { text: string; shown: Observation[] } {
-  const facts = factsOf(history, placement);
+  const facts = factsOf(history);
   const budget = placement === "inline"
     ? INLINE_TOKENS
     : Math.floor((window ?? USUAL_WINDOW) * TAIL_SHARE);
-  const content = contentOf(files, placement, budget);
+  const content = contentOf(files, placement, budget, history.records);
   const focus = focusOf(board);
+  const names = new Map(files.map(({ path, shown }) => [path, shown]));
+  const edits = editLines(facts, (path) => names.get(path) ?? path);
   // In the order in which they are given up where there is no room.
   const blocks = {
-    events: block("Recent file events:", facts.events.slice(-MAX_EVENTS)),
-    edits: block("Recent edits:", facts.edits.slice(-MAX_EDITS).map(({ line }) => line)),
-    files: block("Files:", fileLines(files, facts)),
+    events: block("Recent file events:", eventLines(facts, history)),
+    edits: block("Recent edits:", edits),
+    files: filesBlock(files, placement, facts),
     focus: focus === null ? "" : `Current focus: ${focus}`,
     check: block("Check status:", checkLines(facts)),
-    errors: block("Recent tool errors:", facts.errors.slice(-MAX_ERRORS)),
+    errors: block("Recent tool errors:", errorLines(facts)),
   };
   for (const name of ["events", "edits", "files", "focus", "check"] as const) {
     while (tokensOf(blocks) > STATE_TOKENS && blocks[name] !== "") {
-      blocks[name] = shorter(blocks[name]);
+      blocks[name] = shorter(blocks[name], name === "files" ? UNNAMED : "more");
     }
   }
-  const { focus: first, files: known, events, edits, check, errors } = blocks;
-  const parts = [first, known, events, edits, check, errors, content.text].filter(Boolean);
+  const parts = [
+    blocks.focus,
+    blocks.files,
+    blocks.events,
+    blocks.edits,
+    blocks.check,
+    blocks.errors,
+    content.text,
+  ].filter(Boolean);
   if (parts.length === 0) return { text: "", shown: [] };
   return { text: [INTRO, ...parts].join("\n\n"), shown: content.shown };
 }
 
 const INTRO =
   "--- FILE STATE ---\nTrue now of the files you have seen; where older results differ, this holds.";
+/** Files that there was no room for: what is not named must not pass for what it was. */
+const UNNAMED = "more that differ; Read before you rely on them";
 
 function block(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? "" : [title, ...lines.map((line) => `- ${line}`)].join("\n");
@@ -134,151 +152,124 @@ function tokensOf(blocks: Record<string, string>): number {
   return Object.values(blocks).reduce((sum, text) => sum + estimateTokens(text), 0);
 }
 
-/** Without its last line, or with how many more there are; "" when only the title is left. */
-function shorter(text: string): string {
+/** Without its last line, but with how many there are without it; "" when even that is all of it. */
+function shorter(text: string, more: string): string {
   const lines = text.split("\n");
-  const [, n = "0"] = /^- … (\d+) more$/.exec(lines.at(-1) ?? "") ?? [];
+  const [, n = "0"] = /^- … (\d+) more/.exec(lines.at(-1) ?? "") ?? [];
   const left = n === "0" ? lines.slice(0, -1) : lines.slice(0, -2);
-  if (left.length <= 1) return "";
-  return [...left, `- … ${Number(n) + 1} more`].join("\n");
+  if (left.length < 1 || (left.length === 1 && more !== UNNAMED)) return "";
+  return [...left, `- … ${Number(n) + 1} ${more}`].join("\n");
 }
 
-/** What the records say beside the content of files. */
-interface Facts {
-  events: string[];
-  edits: { line: string; path: string; isProse: boolean }[];
-  errors: string[];
-  /** Commands that ran, with when. */
-  ran: { line: string; tr: string; from: number; to: number }[];
-  /** Index into `ran` as it was when code was edited last; -1: no code was edited. */
-  lastEdit: number;
-  /** The newest Note(check) behind the last edit of code. */
-  check: string;
-  /** Versions that edits of ours made. */
-  ours: ReadonlySet<string>;
+/**
+ * Ranges and their state. Inline, only what is not as it was shown: all else stands in the results, and
+ * naming it anew in each request would cost more than it tells.
+ */
+function filesBlock(
+  files: readonly FileNow[],
+  placement: FilesPlacement,
+  facts: FileFacts,
+): string {
+  const isInline = placement === "inline";
+  const listed = isInline ? files.filter((file) => !isAsShown(file)) : files;
+  if (listed.length === 0) return files.length === 0 ? "" : "Files: all as they were shown.";
+  // What differs most stands first: the last lines are the first to be given up.
+  const rank = ({ state, changed }: FileNow) => state !== "text" ? 0 : changed.length > 0 ? 1 : 2;
+  const sorted = isInline ? listed.toSorted((a, b) => rank(a) - rank(b)) : listed;
+  const lines = sorted.slice(0, MAX_FILES).map((file) =>
+    `${file.shown} ${rangesOf(file, placement, facts)}`
+  );
+  const more = listed.length - lines.length;
+  if (more > 0) lines.push(`… ${more} ${UNNAMED}`);
+  return block(isInline ? "Files (what is not named is as it was shown):" : "Files:", lines);
 }
 
-function factsOf(history: History, placement: FilesPlacement): Facts {
-  const facts: Facts = {
-    events: [],
-    edits: [],
-    errors: [],
-    ran: [],
-    lastEdit: -1,
-    check: "",
-    ours: new Set(),
-  };
-  const ours = facts.ours as Set<string>;
-  let turn = 0;
-  for (const record of placement === "tail" ? history.records : visible(history)) {
-    if (record.type === "user") turn = record.turn;
-    if (record.type === "note") noteCheck(record, facts);
-    if (record.type === "change" && record.after !== null) ours.add(record.after);
-    if (record.type === "result") resultFacts(record, facts);
-  }
-  if (turn > 0) {
-    const current = [...visible(history)].filter((record): record is ResultRecord =>
-      record.type === "result" && record.turn === turn && record.status === "error"
-    );
-    facts.errors = current.map(({ tr, header, text }) => oneLine(`${tr} ${header}: ${text}`, 200));
-  }
-  return facts;
+/** Does each number hold the line that it was last shown with, and is nothing missing? */
+function isAsShown({ state, known, changed, unseen }: FileNow): boolean {
+  return state === "text" && changed.length === 0 && unseen.length === 0 &&
+    known.every(({ shift }) => shift === 0);
 }
 
-function noteCheck({ check }: NoteRecord, facts: Facts): void {
-  if (check !== undefined) facts.check = check;
-}
-
-function resultFacts(
-  { tr, header, status, observations = [], ran, t, ms }: ResultRecord,
-  facts: Facts,
-): void {
-  if (ran) {
-    const to = Date.parse(t);
-    const how = ran.exit === null ? "ended by a signal" : `exit ${ran.exit}`;
-    const line = oneLine(`${tr} ${ran.command}`, 120) + `: ${how} at ${t.slice(11, 19)}Z`;
-    facts.ran.push({ line, tr, from: to - ms, to });
-  }
-  if (status !== "ok") return;
-  const edited = observations.filter(({ kind }) => kind === "edit");
-  for (const { path } of edited) {
-    const isProse = PROSE.test(path);
-    facts.edits.push({ line: oneLine(`${tr} ${header}`, 160), path, isProse });
-    if (isProse) continue;
-    facts.lastEdit = facts.ran.length;
-    facts.check = "";
-  }
-  if (edited.length === 0 && observations.some(({ kind }) => kind === "read")) {
-    facts.events.push(oneLine(`${tr} ${header}`, 160));
-  }
-}
-
-/** Whether code was checked since it was edited last, and what speaks for it. */
-function checkLines({ lastEdit, check, ran }: Facts): string[] {
-  if (lastEdit === -1) return [];
-  const evidence = ran.slice(lastEdit).slice(-MAX_CHECKS).map(({ line }) => `ran since: ${line}`);
+/** `1:19 current, 20:24 changed by tr.7, 25:82 moved +2`; inline without those that are current. */
+function rangesOf(file: FileNow, placement: FilesPlacement, facts: FileFacts): string {
+  const { state, total, known, changed, unseen } = file;
+  if (state === "gone") return "gone";
+  if (state === "unwatched") return "not compared (too large, or no text any more)";
+  if (total === 0) return "empty";
+  const isInline = placement === "inline";
+  const by = changed.length === 0 ? "" : ` by ${whoChanged(file, facts)}`;
+  const parts = [
+    ...movedAsOne(known).filter(({ shifts: [least] }) => !isInline || least !== 0).map((
+      { from, to, shifts: [least, most] },
+    ) => ({
+      from,
+      text: `${from}:${to} ${
+        least === 0
+          ? "current"
+          : `moved ${signed(least)}${least === most ? "" : ` to ${signed(most)}`}`
+      }`,
+    })),
+    ...changed.map(({ from, to }) => ({
+      from,
+      text: to < from ? `lines before ${from} removed${by}` : `${from}:${to} changed${by}`,
+    })),
+    ...unseen.filter(({ from }) => isInline && from <= total).map(({ from, to }) => ({
+      from,
+      text: `${from}:${to} not seen yet`,
+    })),
+  ].sort((a, b) => a.from - b.from).map(({ text }) => text);
+  const more = parts.length - MAX_RANGES;
   return [
-    check === ""
-      ? "Code changed since the last check. Run one or say in the final answer that none was run."
-      : `Noted: ${check}`,
-    ...evidence,
-  ];
+    ...parts.slice(0, MAX_RANGES),
+    ...(more > 0 ? [`… ${more} more ranges`] : []),
+    ...(unseen.some(({ to }) => to > total) ? [`ends at ${total}`] : []),
+  ].join(", ") || "nothing of what was shown";
 }
 
-/** `src/a.ts 1:19 current, 20:24 changed by tr.7, 25:82 moved +2`. */
-function fileLines(files: readonly FileNow[], facts: Facts): string[] {
-  const lines = files.slice(0, MAX_FILES).map((file) => {
-    const { shown, state, known, changed } = file;
-    if (state === "gone") return `${shown} gone`;
-    if (state === "unwatched") return `${shown} not compared (too large, or no text any more)`;
-    const by = changed.length === 0 ? "" : ` by ${whoChanged(file, facts)}`;
-    const parts = [
-      ...known.map(({ from, to, shift }) => ({
-        from,
-        text: `${from}:${to} ${shift === 0 ? "current" : `moved ${shift > 0 ? "+" : ""}${shift}`}`,
-      })),
-      ...changed.map(({ from, to }) => ({
-        from,
-        text: to < from ? `lines before ${from} removed${by}` : `${from}:${to} changed${by}`,
-      })),
-    ].sort((a, b) => a.from - b.from).map(({ text }) => text);
-    const more = parts.length > 8 ? `, … ${parts.length - 8} more ranges` : "";
-    return `${shown} ${parts.slice(0, 8).join(", ")}${more}` +
-      (state === "text" && parts.length === 0 ? "empty" : "");
-  });
-  const more = files.length - lines.length;
-  return more > 0 ? [...lines, `… ${more} more`] : lines;
+/** Known ranges, those that moved and touch as one: by how much each moved matters little. */
+function movedAsOne(known: readonly Range[]) {
+  const out: { from: number; to: number; shifts: [least: number, most: number] }[] = [];
+  for (const { from, to, shift } of known) {
+    const last = out.at(-1);
+    const isOne = last?.to === from - 1 && (last.shifts[0] === 0) === (shift === 0);
+    if (last && isOne) {
+      last.to = to;
+      last.shifts = [Math.min(last.shifts[0], shift), Math.max(last.shifts[1], shift)];
+    } else out.push({ from, to, shifts: [shift, shift] });
+  }
+  return out;
 }
 
-/** A command is named when the file was last written while it ran. */
-function whoChanged({ version, mtimeMs }: FileNow, { ours, ran }: Facts): string {
-  if (ours.has(version)) return "an edit of yours";
-  const command = ran.findLast(({ from, to }) => mtimeMs >= from - 50 && mtimeMs <= to + 50);
-  return command ? command.tr : "someone else";
+function signed(n: number): string {
+  return n > 0 ? `+${n}` : `${n}`;
 }
 
 function contentOf(
   files: readonly FileNow[],
   placement: FilesPlacement,
   budget: number,
+  records: readonly SessionRecord[],
 ): { text: string; shown: Observation[] } {
   const rows: string[] = [];
-  const omitted: string[] = [];
+  const omitted = new Map<string, string[]>();
   const shown: Observation[] = [];
   let left = budget;
+  const isInline = placement === "inline";
+  const isOld = isInline ? oldShowings(files, records) : () => false;
   for (const file of files) {
-    const ranges = placement === "inline" ? file.changed : joined(file);
+    const ranges = isInline ? file.changed : joined(file);
     const kept: [number, number][] = [];
     for (const { from, to } of ranges.filter(({ from, to }) => to >= from)) {
-      const part = file.rows(from, to);
       const title = `@@ ${file.shown} ${from}:${to}`;
-      const cost = estimateTokens([title, ...part].join("\n"));
+      const hasRoom = to - from < left && !isOld(file, from, to); // a row is more than a token
+      const part = hasRoom ? [title, ...file.rows(from, to)] : [];
+      const cost = hasRoom ? estimateTokens(part.join("\n")) : Infinity;
       if (cost > left) {
-        omitted.push(`${file.shown} ${from}:${to}`);
+        omitted.set(file.shown, [...omitted.get(file.shown) ?? [], `${from}:${to}`]);
         continue;
       }
       left -= cost;
-      rows.push(title, ...part);
+      rows.push(...part);
       kept.push([from, to]);
     }
     if (kept.length === 0) continue;
@@ -286,19 +277,47 @@ function contentOf(
     const texts = kept.map(([from, to]) => file.texts(from, to));
     shown.push({ path, version, kind: "state", total, ranges: kept, texts });
   }
-  const title = placement === "inline"
+  const title = isInline
     ? "Content: what changed since you were shown it (LINE:HASH|text, anchors for Edit)"
     : "Content (LINE:HASH|text, anchors for Edit)";
+  const leftOut = [...omitted].map(([name, ranges]) => `${name} ${ranges.join(", ")}`);
+  const more = leftOut.length - MAX_FILES;
   const parts = [
     rows.length === 0 ? "" : [title, ...rows].join("\n"),
     block(
-      placement === "inline"
+      isInline
         ? "Omitted, changed too; Read before you rely on them:"
         : "Omitted content; Read shows it:",
-      omitted.slice(0, MAX_FILES),
+      [...leftOut.slice(0, MAX_FILES), ...(more > 0 ? [`… ${more} more`] : [])],
     ),
   ];
   return { text: parts.filter(Boolean).join("\n\n"), shown };
+}
+
+/**
+ * Tells the regions that Content showed in enough requests: each costs its full price every time, and
+ * after a few a Read, which stays in the history, is the cheaper way for a model that needs it.
+ */
+function oldShowings(
+  files: readonly FileNow[],
+  records: readonly SessionRecord[],
+): (file: FileNow, from: number, to: number) => boolean {
+  const requests = new Map<string, number>();
+  const key = (path: string, version: string, from: number, to: number) =>
+    `${from}:${to} ${version} ${path}`;
+  if (files.some(({ changed }) => changed.length > 0)) {
+    let n = 0;
+    for (let i = records.length - 1; i >= 0; i--) {
+      const record = records[i];
+      if (record?.type !== "request") continue;
+      n++;
+      for (const { path, version, ranges } of record.observations ?? []) {
+        for (const [from, to] of ranges) requests.set(key(path, version, from, to), n);
+      }
+    }
+  }
+  return ({ path, version }, from, to) =>
+    (requests.get(key(path, version, from, to)) ?? 0) >= MAX_SHOWINGS;
 }
 
 /** All that is to be shown of a file in the tail: known and changed lines, touching ranges as one. */
@@ -310,11 +329,4 @@ function joined({ known, changed }: FileNow): Range[] {
     else out.push({ ...range });
   }
   return out;
-}
-
-function oneLine(text: string, limit: number): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length <= limit
-    ? line
-    : `${line.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }

@@ -160,6 +160,8 @@ export interface LedgerLine extends RequestFacts {
   turn: number;
   step: number;
   t: string;
+  /** Tokens that fitted; null when not known. */
+  window: number | null;
   /** As reported; null when the provider counted nothing or no reply came. */
   input: number | null;
   cached: number | null;
@@ -172,8 +174,9 @@ export function ledgerOf(records: readonly SessionRecord[]): LedgerLine[] {
   for (const record of records) {
     if (record.type === "request") {
       const { turn, step, t, model, blocks, raw, estimate, predicted, broke, tail } = record;
+      const window = record.window ?? null;
       const facts = { model, blocks, raw, estimate, predicted, tail, ...(broke ? { broke } : {}) };
-      lines.push({ turn, step, t, ...facts, input: null, cached: null, output: null });
+      lines.push({ turn, step, t, window, ...facts, input: null, cached: null, output: null });
     }
     const last = lines.at(-1);
     if (record.type === "reply" && record.usage && last?.input === null) {

@@ -112,9 +112,11 @@ interface Totals {
 function cutMiddle(start: string, end: string, total: Totals, tokens: number, tr: string): string {
   const budget = tokens * 4;
   const head = upToLineEnd(takeBytes(start, Math.floor(budget * 2 / 5)));
-  const tail = fromLineStart(takeBytesFromEnd(end, Math.floor(budget * 3 / 5)));
+  const rest = takeBytesFromEnd(end, Math.floor(budget * 3 / 5));
+  const tail = fromLineStart(rest);
   const first = countNewlines(head) + 1;
-  const last = total.lines - totals(tail).lines;
+  // A line of which only the end is shown belongs to what is not shown, or no Recall would be named for it.
+  const last = total.lines - totals(tail).lines + (tail === rest ? 1 : 0);
   const left = total.bytes - Buffer.byteLength(head) - Buffer.byteLength(tail);
   const what = last > first ? `lines ${first}-${last} of ${total.lines}` : `${left} bytes`;
   const ranges = last > first ? [[first, last]] : [];

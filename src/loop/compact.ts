@@ -134,7 +134,7 @@ export async function compact(
 }
 
 /** What the next request would be estimated at with this record. */
-async function estimateWith(
+export async function estimateWith(
   session: Session,
   deps: TurnDeps,
   record: Omit<CompactRecord, "v" | "id" | "t" | "turn" | "step">,

@@ -8,12 +8,12 @@ import { historyOf } from "../context/history.ts";
 import { accountFor, type RequestFacts, type Sent } from "../context/ledger.ts";
 import { estimateTokens } from "../context/tokens.ts";
 import type { ChatRequest, Usage } from "../provider/provider.ts";
-import type { Observation, SessionRecord } from "../session/records.ts";
+import type { NewRecord, Observation, SessionRecord } from "../session/records.ts";
 import type { EventBody } from "./events.ts";
 import { costOf, type Spent } from "./limits.ts";
 import type { CompletedReply } from "./reply.ts";
 import type { Session } from "./session.ts";
-import type { ModelChoice, TurnDeps } from "./turn.ts";
+import type { ModelChoice, TurnDeps, Unplaced } from "./turn.ts";
 
 /** A request ready to be sent, with the ledger's account of it. */
 export interface Prepared {
@@ -24,6 +24,8 @@ export interface Prepared {
   shown: Observation[];
   /** The files that the model has seen, as they are now. */
   files: readonly FileNow[];
+  /** Tokens that fit, where known. */
+  window: number | null;
 }
 
 /**
@@ -43,13 +45,14 @@ export async function requestFor(
     ({ ...last, type: "user", text, source: "queued" }) as SessionRecord
   );
   const files = await lookAtFiles(session, deps, records);
+  const window = windowOf(session, deps);
   const composed = compose({
     records: pending.length === 0 ? records : [...records, ...pending],
     system: deps.system,
     today: localDate(),
     files,
     placement: deps.files,
-    window: windowOf(session, deps),
+    window,
     board: session.board,
     image(blob) {
       const bytes = session.blobs.get(blob);
@@ -69,7 +72,7 @@ export async function requestFor(
     ...(model.reasoning === undefined ? {} : { reasoning: model.reasoning }),
     session: session.id,
   };
-  return { request, facts, sent, shown: composed.shown, files };
+  return { request, facts, sent, shown: composed.shown, files, window };
 }
 
 /** Tokens that fit: as configured or known, but no more than a refusal taught. */
@@ -94,8 +97,8 @@ async function lookAtFiles(
 /** Records that the request goes out now. */
 export function recordSent(
   session: Session,
-  { facts, sent, shown }: Prepared,
-  append: (record: { type: "request" } & RequestFacts & { observations?: Observation[] }) => void,
+  { facts, sent, shown, window }: Prepared,
+  append: (record: Unplaced<NewRecord> & { type: "request" }) => void,
 ): void {
   const { context } = session;
   context.sent = sent;
@@ -103,7 +106,12 @@ export function recordSent(
   const key = JSON.stringify(shown.map(({ path, version, ranges }) => [path, version, ranges]));
   const isNew = shown.length > 0 && key !== context.shown;
   context.shown = key;
-  append({ type: "request", ...facts, ...(isNew ? { observations: shown } : {}) });
+  append({
+    type: "request",
+    ...facts,
+    ...(window === null ? {} : { window }),
+    ...(isNew ? { observations: shown } : {}),
+  });
 }
 
 /** Adds a reply to what the turn has spent, and gives the event that says so. */

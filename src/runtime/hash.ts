@@ -24,11 +24,16 @@ export function randomName(): string {
   ).join("");
 }
 
-/** FNV-1a, 32 bits in hex: tells names apart where nobody gains by a collision. */
+/**
+ * FNV-1a, 32 bits in hex, over the two bytes of each UTF-16 unit (one where the other is zero): tells
+ * names and texts apart where nobody gains by a collision.
+ */
 export function shortHash(text: string): string {
   let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(text)) {
-    hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    hash = Math.imul(hash ^ (unit & 0xff), 0x01000193);
+    if (unit > 0xff) hash = Math.imul(hash ^ (unit >> 8), 0x01000193);
   }
-  return hash.toString(16).padStart(8, "0");
+  return (hash >>> 0).toString(16).padStart(8, "0");
 }

@@ -226,6 +226,8 @@ export interface RequestRecord extends RecordBase {
   /** Estimated tokens, of which `predicted` should come from the provider's cache. */
   estimate: number;
   predicted: number;
+  /** Tokens that fit, where known. */
+  window?: number;
   /** The first block that differs from the request before, which should have been its beginning. */
   broke?: { block: RequestBlock["name"]; why: string };
   /** The tail as sent: it is computed from the disk and cannot be made again. */

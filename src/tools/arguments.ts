@@ -41,13 +41,26 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 const schemas = new WeakMap<z.ZodType, Schema>();
 
-/** JSON Schema of a tool's input, as it is sent to the model. */
+/** Bounds of numbers and lists: the parser's business. In a schema they cost tokens at every request. */
+const BOUNDS = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "minItems",
+  "maxItems",
+];
+
+/** JSON Schema of a tool's input, as it is sent to the model: shapes, without bounds. */
 export function inputSchema(tool: { input: z.ZodType }): Schema & Record<string, unknown> {
   let schema = schemas.get(tool.input);
   if (!schema) {
-    const { $schema: _, ...rest } = z.toJSONSchema(tool.input, { io: "input" }) as Schema & {
-      $schema?: string;
-    };
+    const { $schema: _, ...rest } = z.toJSONSchema(tool.input, {
+      io: "input",
+      override: ({ jsonSchema }) => {
+        for (const bound of BOUNDS) delete jsonSchema[bound as keyof typeof jsonSchema];
+      },
+    }) as Schema & { $schema?: string };
     schema = rest;
     schemas.set(tool.input, schema);
   }

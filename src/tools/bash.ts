@@ -21,8 +21,8 @@ const OPENING = "<Bash>\n";
 
 const input = z.strictObject({
   command: z.string(),
-  cwd: z.string().optional().describe("relative to the workspace"),
-  timeout: z.number().positive().optional().describe("seconds"),
+  cwd: z.string().optional(),
+  timeout: z.number().positive().optional(),
 });
 
 type Input = z.infer<typeof input>;

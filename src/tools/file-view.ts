@@ -22,9 +22,17 @@ interface Store {
   get(name: string): Uint8Array | null;
 }
 
+/**
+ * A file written within this time (ms) before it was read may be written again without a new time, so its
+ * stamp proves nothing: the clocks of file systems tick slowly (ext4: 4 ms, FAT: 2 s).
+ */
+const TICK = 2000;
+
 /** A file as it was read last. */
 interface Looked {
   stamp: string;
+  /** The stamp proves that the bytes are these. */
+  isSettled: boolean;
   info: FileInfo;
   version: string;
   bytes: Uint8Array;
@@ -85,14 +93,21 @@ export class FileViewer {
     const info = await this.#host.stat(path);
     if (info === null) return null;
     const stamp = `${info.kind} ${info.size} ${info.mtimeMs}`;
-    if (before?.stamp === stamp) return before;
+    if (before?.stamp === stamp && before.isSettled) return before;
+    const isSettled = Date.now() - info.mtimeMs > TICK;
     if (info.kind !== "file" || info.size > MAX_KEPT) {
-      return { stamp, info, version: "", bytes: new Uint8Array(), lines: null };
+      if (before?.stamp === stamp) return before;
+      return { stamp, isSettled, info, version: "", bytes: new Uint8Array(), lines: null };
     }
     const bytes = await this.#host.read(path);
+    const version = sha256(bytes);
+    if (before?.version === version && before.stamp === stamp) {
+      before.isSettled = isSettled;
+      return before;
+    }
     const opened = openDocument(bytes);
     const lines = opened.kind === "text" ? opened.document.lines : null;
-    return { stamp, info, version: sha256(bytes), bytes, lines };
+    return { stamp, isSettled, info, version, bytes, lines };
   }
 
   #compare(
@@ -111,6 +126,7 @@ export class FileViewer {
       mtimeMs: looked?.info.mtimeMs ?? 0,
       known: [],
       changed: [],
+      unseen: [],
       rows: () => [],
       texts: () => [],
     };
@@ -134,7 +150,7 @@ export class FileViewer {
     lines: Lines,
     shown: readonly Observation[],
     hash: LineHash,
-  ): Pick<FileNow, "known" | "changed"> {
+  ): Pick<FileNow, "known" | "changed" | "unseen"> {
     const texts = this.#textsOf(lines, hash);
     const states = new States(texts.length);
     const versions = new Set<string>();
@@ -149,7 +165,7 @@ export class FileViewer {
         lineByLine(observation, texts);
       states.older(observation, hunks, texts);
     }
-    return states.result();
+    return states.result(otherThanShown(shown, texts));
   }
 
   #textsOf(lines: Lines, hash: LineHash): string[] {
@@ -201,15 +217,19 @@ class States {
 
   /** Of a showing that newer ones do not outrank: the lines that survive, and those that do not. */
   older(
-    { ranges, texts: shown }: Observation,
+    { ranges, total, texts: shown }: Observation,
     hunks: readonly Hunk[],
     texts: readonly string[],
   ): void {
     const changed: [number, number][] = [];
     for (const { from, to, at, end } of hunks) {
-      const touched = ranges.some(([first, last]) =>
-        from === to ? first < from && last >= from : from <= last && to > first
-      );
+      // Lines put in count when they stand between shown ones, or at an end of the file that was shown.
+      const touched = total === 0 ||
+        ranges.some(([first, last]) =>
+          from === to
+            ? (first < from || first === 1) && (last >= from || last === total) && from <= last + 1
+            : from <= last && to > first
+        );
       if (!touched) continue;
       if (end > at) changed.push([at, end]);
       else if (!(this.#isKnown(at - 1) && this.#isKnown(at))) this.#removed.add(at);
@@ -232,16 +252,24 @@ class States {
     }
   }
 
-  result(): Pick<FileNow, "known" | "changed"> {
+  /** @param other Numbers at which something else was shown last. */
+  result(other: ReadonlySet<number>): Pick<FileNow, "known" | "changed" | "unseen"> {
     const known: Range[] = [];
     const changed: Range[] = [];
+    const unseen: Range[] = [];
     for (let n = 1; n < this.#shift.length - 1; n++) {
       const shift = this.#shift[n] as number;
-      if (shift !== UNKNOWN) extend(known, n, shift);
-      else if (this.#changed[n]) extend(changed, n, 0);
+      // A line may be back at the number of an old showing, where a newer one showed another.
+      const isChanged = this.#changed[n] === 1 || (shift === 0 && other.has(n));
+      if (isChanged) extend(changed, n, 0);
+      else if (shift !== UNKNOWN) extend(known, n, shift);
+      else if (other.has(n)) extend(unseen, n, 0);
+    }
+    for (const n of [...other].sort((a, b) => a - b)) {
+      if (n >= this.#shift.length - 1) extend(unseen, n, 0);
     }
     for (const at of this.#removed) changed.push({ from: at, to: at - 1, shift: 0 });
-    return { known, changed: changed.sort((a, b) => a.from - b.from || a.to - b.to) };
+    return { known, changed: changed.sort((a, b) => a.from - b.from || a.to - b.to), unseen };
   }
 
   #know(n: number, shift: number): void {
@@ -252,6 +280,22 @@ class States {
   #isKnown(n: number): boolean {
     return n < 1 || n >= this.#shift.length - 1 || this.#shift[n] !== UNKNOWN;
   }
+}
+
+/** Numbers at which something else stands now than what was shown there last. `shown`: newest first. */
+function otherThanShown(shown: readonly Observation[], now: readonly string[]): Set<number> {
+  const seen = new Uint8Array(Math.max(0, ...shown.map(({ total }) => total)) + 1);
+  const other = new Set<number>();
+  for (const { ranges, texts } of shown) {
+    for (const [i, [first, last]] of ranges.entries()) {
+      for (let n = first; n <= last; n++) {
+        if (seen[n]) continue;
+        seen[n] = 1;
+        if (now[n - 1] !== texts[i]?.[n - first]) other.add(n);
+      }
+    }
+  }
+  return other;
 }
 
 function extend(ranges: Range[], n: number, shift: number): void {

@@ -33,7 +33,7 @@ export function characters(text: string): number {
 }
 
 /** Characters `from` to `to` (1-based, inclusive); never half of a surrogate pair. */
-function slice(text: string, from: number, to: number): string {
+export function slice(text: string, from: number, to: number): string {
   let start = text.length;
   let at = 0;
   for (let n = 1; n <= to && at < text.length; n++) {

@@ -17,7 +17,8 @@ export function foldReadArguments(args: Record<string, unknown>): Record<string,
   };
 }
 
-function foldItem(item: object): Record<string, unknown> {
+/** `start_line` and `end_line`, `offset` and `limit` → `ranges`. */
+export function foldItem(item: object): Record<string, unknown> {
   const { start_line, end_line = -1, offset = start_line, limit, ...out } = item as Record<
     string,
     unknown
@@ -30,10 +31,11 @@ function foldItem(item: object): Record<string, unknown> {
   };
 }
 
-/** Ranges of lines within the file, sorted and joined; what is wrong with the others. */
+/** Ranges of lines within the file (or `what`), sorted and joined; what is wrong with the others. */
 export function spansOf(
   ranges: readonly (readonly number[])[] | undefined,
   total: number,
+  what = "file",
 ): { spans: [number, number][]; faults: string[] } {
   if (!ranges || ranges.length === 0) return { spans: mergeSpans([[1, total]], total), faults: [] };
   const faults: string[] = [];
@@ -47,7 +49,9 @@ export function spansOf(
     if (whole && from >= 1 && from <= total && to >= from) good.push([from, to]);
     else {
       const right = total === 0 ? "" : `; a range is [start, end], for example [1, ${total}]`;
-      faults.push(`range ${JSON.stringify(range)}: the file has ${count(total, "line")}${right}`);
+      faults.push(
+        `range ${JSON.stringify(range)}: the ${what} has ${count(total, "line")}${right}`,
+      );
     }
   }
   return { spans: mergeSpans(good, total), faults };

@@ -22,6 +22,9 @@ export class ExpensivePattern extends Error {
   }
 }
 
+/** What is matched: a file, or a piece of a text. */
+export type Matchable = Pick<Content, "bytes" | "utf16" | "text">;
+
 /** What a pattern hits in a file. */
 export interface Hits {
   /** Lines with a match; for a pattern across lines, matches. */
@@ -53,7 +56,7 @@ export class FileMatcher {
   }
 
   /** @throws {ExpensivePattern} */
-  find(content: Content): Hits {
+  find(content: Matchable): Hits {
     if (!this.#mayHit(content)) return { count: 0, lines: [] };
     return this.#pattern.acrossLines
       ? this.#acrossLines(content.text().replaceAll("\r\n", "\n"))
@@ -61,7 +64,7 @@ export class FileMatcher {
   }
 
   /** False only where no match can be. ASCII is the same bytes in every encoding here but UTF-16. */
-  #mayHit({ bytes, utf16 }: Content): boolean {
+  #mayHit({ bytes, utf16 }: Matchable): boolean {
     if (this.#required === null || utf16) return true;
     if (this.#required instanceof RegExp) return this.#required.test(bytes.toString("latin1"));
     return bytes.includes(this.#required);
@@ -137,7 +140,8 @@ function lineStart(text: string, at: number): number {
   return at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
 }
 
-function newlines(text: string, from: number, to: number): number {
+/** Number of `\n` from `from` up to `to`. */
+export function newlines(text: string, from: number, to: number): number {
   let count = 0;
   for (let i = text.indexOf("\n", from); i !== -1 && i < to; i = text.indexOf("\n", i + 1)) count++;
   return count;

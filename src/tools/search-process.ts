@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { childEnvironment } from "../host/child-env.ts";
 import { selfCommand } from "../runtime/self.ts";
+import type { GrepJob } from "./recall-grep.ts";
 import { ExpensivePattern } from "./search-match.ts";
 import type { ScanEvent, ScanJob } from "./search-scan.ts";
 import { SCAN_COMMAND, type ServeEvent } from "./search-serve.ts";
@@ -34,7 +35,7 @@ process.on("exit", () => {
  * @throws {Error} When the process cannot be started or dies, and when `signal` aborts.
  */
 export async function scanInProcess(
-  job: ScanJob,
+  job: ScanJob | GrepJob,
   signal: AbortSignal,
   onEvent: (event: ScanEvent) => void,
 ): Promise<void> {

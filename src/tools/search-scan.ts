@@ -38,6 +38,8 @@ export interface ScanRow {
   hit: boolean;
   /** Where the match begins in a hit, in UTF-16 units. */
   at: number;
+  /** Where `text` is a part of the line: the number of its first character. */
+  part?: { from: number };
 }
 
 export interface FileHits {

@@ -4,6 +4,7 @@
 
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { grep, type GrepJob } from "./recall-grep.ts";
 import { ExpensivePattern } from "./search-match.ts";
 import { scan, type ScanEvent, type ScanJob } from "./search-scan.ts";
 
@@ -27,7 +28,8 @@ export async function serve(): Promise<void> {
 function answer(line: string): void {
   let last = 0;
   try {
-    for (const event of scan(JSON.parse(line) as ScanJob)) {
+    const job = JSON.parse(line) as ScanJob | GrepJob;
+    for (const event of "texts" in job ? grep(job) : scan(job)) {
       if (event.type === "at") {
         const now = performance.now();
         if (now - last < BEAT_MS) continue;

@@ -66,6 +66,18 @@ export function retryLine(event: EventOf<"retry">, theme: Theme): string {
   return theme.warning(`retrying in ${wait} (attempt ${event.attempt}): ${oneLine(event.reason)}`);
 }
 
+/** `compacted: 112.0k → 31.0k tokens (summary by the model)` */
+export function compactLine(event: EventOf<"compact">, theme: Theme): string {
+  const { how, before, after, why } = event;
+  const note = how === "model"
+    ? "summary by the model"
+    : how === "folded"
+    ? "old results folded to one line each; Recall shows them"
+    : `summary made without the model${why ? `: ${oneLine(why)}` : ""}`;
+  const text = `compacted: ${tokens(before)} → ${tokens(after)} tokens (${note})`;
+  return how === "mechanical" ? theme.warning(text) : theme.faint(text);
+}
+
 /** `done · 3 steps · 12.3k tokens in, 840 out · 80% cached · $0.0123 · 12.3 s` */
 export function endLine(tally: TurnTally, theme: Theme): string {
   const { usage, cost, steps, reason, detail, ms } = tally;

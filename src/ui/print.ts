@@ -3,7 +3,15 @@
 // go to, the text is written as it comes; else the answer is written when it is known to be one.
 
 import type { AgentEvent } from "../loop/events.ts";
-import { callLine, endLine, errorLine, resultLine, retryLine, warnLine } from "./lines.ts";
+import {
+  callLine,
+  compactLine,
+  endLine,
+  errorLine,
+  resultLine,
+  retryLine,
+  warnLine,
+} from "./lines.ts";
 import type { Out } from "./out.ts";
 import { type Renderer, type TurnSummary, TurnTally } from "./renderer.ts";
 import { visible, VisibleStream, withoutControls } from "./text.ts";
@@ -75,6 +83,9 @@ export function printRenderer({ stdout, stderr, theme }: PrintDeps): Renderer {
         }
         reply.text = "";
         progress(retryLine(event, theme));
+        break;
+      case "compact":
+        progress(compactLine(event, theme));
         break;
       case "warn":
         progress(warnLine(event, theme));

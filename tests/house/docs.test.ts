@@ -6,6 +6,8 @@ import { describe, it } from "node:test";
 import { FLAGS, parseArgs } from "../../src/cli/args.ts";
 import { DEFAULTS, leaves } from "../../src/config/config.ts";
 import { configSchema } from "../../src/config/schema.ts";
+import { environmentText, type RuleText } from "../../src/context/environment.ts";
+import { RULE_BYTES } from "../../src/knowledge/rules.ts";
 import { parseRule } from "../../src/permission/rules.ts";
 import { KEY_ORDER } from "../../src/provider/profiles.ts";
 import { EXIT } from "../../src/runtime/errors.ts";
@@ -24,7 +26,9 @@ describe("docs", () => {
   it("every option named in a page exists", () => {
     const known = new Set(FLAGS.map((flag) => `--${flag.name}`));
     for (const page of pages.filter((name) => !name.includes("decisions"))) {
-      for (const [flag] of read(page).matchAll(/(?<![\w-])--[a-z][a-z-]+/g)) {
+      // Not those of slash commands: `/compact --undo`.
+      const text = read(page).replaceAll(/`\/[a-z]+ [^`]*`/g, "");
+      for (const [flag] of text.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)) {
         assert.ok(known.has(flag), `${page}: ${flag}`);
       }
     }
@@ -64,6 +68,30 @@ describe("docs", () => {
     const rules = read("docs/permissions.md").match(/`(Bash|Edit|Read|Net|Tool)\([^`]+\)`/g) ?? [];
     assert.ok(rules.length >= 5);
     for (const rule of rules) parseRule(rule.replaceAll("`", ""));
+  });
+
+  it("the rules of the example look to the model as it says, within the limits it names", () => {
+    const page = read("docs/rules.md");
+    const [example = ""] = blocks(page, "text");
+    const rule = (tier: RuleText["tier"], shown: string, text: string) => ({ tier, shown, text });
+    const text = environmentText({
+      cwd: "/w/packages/app",
+      os: "Linux",
+      arch: "x64",
+      shell: "bash",
+      bashTimeout: 60,
+      commands: [],
+      rules: [
+        rule("user", "/home/ada/.nanocode/AGENTS.md", "Answer briefly."),
+        rule("project", "../../AGENTS.md", "Run the tests with: npm test"),
+        rule("project", "AGENTS.md", "Here the tests are run with: make check"),
+      ],
+      skills: [],
+    });
+    assert.ok(example !== "" && `${text}\n`.endsWith(`\n\n${example}`), text);
+    for (const limit of Object.values(RULE_BYTES)) {
+      assert.ok(page.includes(` ${limit}`), `${limit}`);
+    }
   });
 
   it("the events of the table are the events of the code", () => {

@@ -113,7 +113,8 @@ export async function startServer(
     requireReasoning: options.requireReasoning ?? false,
   };
   let answered = 0;
-  let tools: string | undefined;
+  /** Tools by the system prompt they came with: another prompt is another conversation. */
+  const tools = new Map<string, string>();
   let before = "";
 
   function refuse(response: ServerResponse, status: number, message: string): void {
@@ -156,8 +157,9 @@ export async function startServer(
     requests.push(recorded);
     const wrong = refusals(body, rules);
     const sentTools = JSON.stringify(body.tools ?? null);
-    tools ??= sentTools;
-    if (sentTools !== tools && !options.allowToolChange) {
+    const system = JSON.stringify(body.messages?.[0] ?? null);
+    if (!tools.has(system)) tools.set(system, sentTools);
+    if (sentTools !== tools.get(system) && !options.allowToolChange) {
       wrong.push("the tools differ from those of an earlier request");
     }
     if (wrong.length > 0) {

@@ -167,6 +167,13 @@ describe("a turn in the terminal", () => {
     await t.turn(0).finish("interrupt");
     assert.match(t.printed(), /● Bash sleep 9\n {2}└ interrupted\n\ninterrupted · /);
   });
+  it("says that the history was compacted", async () => {
+    const t = talk();
+    t.conversation.submit("go");
+    t.turn(0).events.push(at({ type: "compact", how: "model", before: 9000, after: 3000 }));
+    await settle();
+    assert.match(t.printed(), /\ncompacted: 9\.0k → 3\.0k tokens \(summary by the model\)\n$/);
+  });
   it("survives a turn that throws", async () => {
     const t = talk();
     t.conversation.submit("go");
@@ -282,6 +289,41 @@ describe("commands", () => {
     const t = talk();
     t.conversation.submit("/usr/bin/env is what?");
     assert.equal(t.turns.length, 1);
+  });
+  it("may show painted lines and events, and knows the width", async () => {
+    const t = talk({
+      commands: [{
+        name: "look",
+        help: "",
+        run({ length }, { show, event, print, columns, theme }) {
+          show([theme.strong(`columns ${columns}`), "", "\x1b[1mpainted\x1b[22m"]);
+          event(at({ type: "compact", how: "folded", before: 9000, after: 3000 }));
+          print(`\x1b${length}`);
+        },
+      }],
+    });
+    t.conversation.submit("/look");
+    await settle();
+    assert.match(
+      t.printed(),
+      /columns 80\n\n\x1b\[1mpainted\x1b\[22m\ncompacted: 9\.0k → 3\.0k tokens.*\n\\x1b0\n$/,
+    );
+    assert.equal(t.conversation.mode, "idle");
+  });
+  it("an interrupted one gives back what was typed meanwhile", async () => {
+    const t = talk({
+      commands: [{
+        name: "wait",
+        help: "",
+        run: (_args, { signal }) =>
+          new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve())),
+      }],
+    });
+    t.conversation.submit("/wait");
+    t.conversation.submit("and then this");
+    assert.ok(t.conversation.escape());
+    await settle();
+    assert.deepEqual([t.turns, t.restored], [[], ["and then this"]]);
   });
   it("sends the prompt of a prompt command", async () => {
     const t = talk({

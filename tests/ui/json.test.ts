@@ -12,6 +12,7 @@ const EVENTS = [
   end("c1", "Bash", "permission is needed", { status: "refused" }),
   usage(1000, 50, 400, 0.25),
   at({ type: "warn", message: "careful" }),
+  at({ type: "compact", how: "mechanical", before: 9000, after: 3000, why: "no model" }),
   usage(1000, 50, 600, 0.25),
   turnEnd(HOSTILE),
 ];

@@ -74,6 +74,20 @@ describe("print", () => {
     const { stderr } = await print(events);
     assert.match(stderr, /^● Read a\n● Read b\n {2}└ Read a: 1 line\n {2}└ Read b: 2 lines\n/);
   });
+  it("says that the history was compacted, how, and why without the model", async () => {
+    const sizes = { before: 112_000, after: 31_000 };
+    const { stdout, stderr } = await print([
+      at({ type: "compact", how: "model", ...sizes }),
+      at({ type: "compact", how: "folded", ...sizes }),
+      at({ type: "compact", how: "mechanical", ...sizes, why: "HTTP 500:\n\x1b[2Jdown" }),
+    ]);
+    assert.equal(stdout, "");
+    assert.deepEqual(stderr.split("\n").slice(0, 3), [
+      "compacted: 112.0k → 31.0k tokens (summary by the model)",
+      "compacted: 112.0k → 31.0k tokens (old results folded to one line each; Recall shows them)",
+      "compacted: 112.0k → 31.0k tokens (summary made without the model: HTTP 500: \\x1b[2Jdown)",
+    ]);
+  });
   it("says what failed, was refused or skipped", async () => {
     const { stderr } = await print([
       start("c1", "Bash", "rm x"),

@@ -1,6 +1,7 @@
 // Slash commands: how a line is recognised as one, what is meant when none is called so, and the help.
 // Not here: what the commands do; whoever starts the terminal hands them over.
 
+import type { AgentEvent } from "../../loop/events.ts";
 import { nearest } from "../../runtime/nearest.ts";
 import { visible } from "../text.ts";
 import type { Theme } from "../theme.ts";
@@ -9,6 +10,13 @@ import type { Theme } from "../theme.ts";
 export interface CommandContext {
   /** Shows text; it is escaped. */
   print(text: string): void;
+  /** Shows lines that are visible and painted already. */
+  show(lines: readonly string[]): void;
+  /** Shows an event as those of a turn are shown. */
+  event(event: AgentEvent): void;
+  theme: Theme;
+  /** Width of the terminal. */
+  columns: number;
   /** Aborted by Esc or Ctrl-C. */
   signal: AbortSignal;
 }

@@ -265,21 +265,28 @@ export class Conversation {
     const job = this.#job ? null : this.#begin("command");
     const { signal } = job?.abort ?? new AbortController();
     this.#echo(input);
-    const print = (text: string) => this.note(text);
+    const { theme } = this.#deps;
     let prompt: string | undefined;
     try {
-      const outcome = await command.run(args, { print, signal });
+      const outcome = await command.run(args, {
+        print: (text) => this.note(text),
+        show: (lines) => this.#transcript.note(lines.join("\n")),
+        event: (event) => job ? this.#event(event, job) : this.#transcript.event(event),
+        theme,
+        columns: this.#front.size().columns,
+        signal,
+      });
       if (outcome?.exit) this.quit(0);
       prompt = outcome?.prompt;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      if (!signal.aborted) this.#transcript.note(errorLine({ message }, this.#deps.theme));
+      if (!signal.aborted) this.#transcript.note(errorLine({ message }, theme));
     }
     if (this.#left) return job ? this.#leave() : undefined;
     if (job) this.#end();
     if (prompt !== undefined && this.#job) this.#waiting.add(prompt, "message", false);
     else if (prompt !== undefined) await this.#turn(prompt, "command");
-    else if (job) await this.#afterTurn("done");
+    else if (job) await this.#afterTurn(signal.aborted ? "interrupt" : "done");
   }
 
   #begin(kind: Job["kind"]): Job {

@@ -1,46 +1,45 @@
-// The process that scans for patterns a person's computer could hang on: started by search-process.ts,
-// which kills it when the engine does not come back. Reads jobs as lines of JSON, answers each with
-// events as lines of JSON, ends when its input does.
+// A process that scans for another one (search-process.ts): so that a pattern on which the engine does not
+// come back can be stopped, and so that two cores share a large tree. Reads a job and then batches of its
+// files as lines of JSON, answers each batch with lines of JSON, ends when its input does.
 
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { ExpensivePattern } from "./search-match.ts";
-import { scan, type ScanEvent, type ScanJob } from "./search-scan.ts";
+import { type ScanBatch, type ScanJob, Scanner, type ScanResult } from "./search-scan.ts";
 
 /** Word on the command line of the binary that starts this. */
 export const SCAN_COMMAND = "__scan";
 
-/** What comes back besides the scanner's own events. */
 export type ServeEvent =
-  | ScanEvent
+  /** A sign of life: about to look at this. */
+  | { type: "at"; path: string }
+  /** A batch is done. */
+  | { type: "done"; result: ScanResult }
   | { type: "expensive"; query: number | null; path: string }
   | { type: "failed"; message: string };
 
-/** A sign of life at most this often (milliseconds). */
-const BEAT_MS = 20;
-
 /** Serves until the input ends. */
 export async function serve(): Promise<void> {
-  for await (const line of createInterface({ input: process.stdin })) answer(line);
+  let scanner: Scanner | undefined;
+  for await (const line of createInterface({ input: process.stdin })) {
+    try {
+      if (scanner) answer(scanner, JSON.parse(line) as ScanBatch);
+      else scanner = new Scanner(JSON.parse(line) as ScanJob);
+    } catch (error) {
+      if (error instanceof ExpensivePattern) {
+        send({ type: "expensive", query: error.query, path: error.path });
+      } else {
+        send({ type: "failed", message: error instanceof Error ? error.message : String(error) });
+      }
+    }
+  }
 }
 
-function answer(line: string): void {
-  let last = 0;
-  try {
-    for (const event of scan(JSON.parse(line) as ScanJob)) {
-      if (event.type === "at") {
-        const now = performance.now();
-        if (now - last < BEAT_MS) continue;
-        last = now;
-      }
-      send(event);
-    }
-  } catch (error) {
-    if (error instanceof ExpensivePattern) {
-      send({ type: "expensive", query: error.query, path: error.path });
-    } else {
-      send({ type: "failed", message: error instanceof Error ? error.message : String(error) });
-    }
+function answer(scanner: Scanner, batch: ScanBatch): void {
+  const scan = scanner.scan(batch);
+  for (let next = scan.next();; next = scan.next()) {
+    if (next.done) return send({ type: "done", result: next.value });
+    send({ type: "at", path: next.value });
   }
 }
 

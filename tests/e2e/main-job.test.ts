@@ -173,7 +173,7 @@ describe("the main job", () => {
       assert.deepEqual(now.slice(0, before.length), before);
     }
     const names = bodies[0]?.tools?.map((tool) => tool.function.name);
-    assert.deepEqual(names, ["Bash", "Edit", "Read", "Search", "Skill"]);
+    assert.deepEqual(names, ["Bash", "Edit", "List", "Read", "Search", "Skill"]);
     assert.equal(messages[0]?.[0]?.role, "system");
     assert.match(String(messages[0]?.[1]?.content), /^--- Environment ---\n- cwd: /);
   });

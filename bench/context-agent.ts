@@ -14,7 +14,10 @@ export interface Answer {
   calls: { name: string; args: unknown }[];
 }
 
-/** Numbers in [0, 1) that look random and are the same for the same seed (mulberry32). */
+/**
+ * Numbers in [0, 1) that look random and are the same for the same seed (mulberry32). Neighbouring seeds
+ * give unlike numbers, which the xorshift of random.ts does not: here each deed has a seed of its own.
+ */
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -7,6 +7,7 @@ import type { Tool, ToolEntry } from "../tools/tool.ts";
 const LOADERS: readonly (() => Promise<Tool>)[] = [
   async () => (await import("../tools/bash.ts")).bash as Tool,
   async () => (await import("../tools/edit.ts")).edit as Tool,
+  async () => (await import("../tools/list.ts")).list as Tool,
   async () => (await import("../tools/note.ts")).note as Tool,
   async () => (await import("../tools/read.ts")).read as Tool,
   async () => (await import("../tools/recall.ts")).recall as Tool,

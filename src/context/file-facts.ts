@@ -30,14 +30,13 @@ export interface FileFacts {
   check: string;
   /** Versions that edits of ours made, with those they were made of (null: no file). */
   ours: ReadonlyMap<string, string | null>;
-  /** Versions of which lines were shown. */
-  shown: ReadonlySet<string>;
+  records: readonly SessionRecord[];
 }
 
 /** Reads the facts out of all records: what was compacted happened too. */
 export function factsOf(history: History): FileFacts {
+  const { records } = history;
   const ours = new Map<string, string | null>();
-  const shown = new Set<string>();
   const facts: FileFacts = {
     reads: [],
     edits: [],
@@ -46,9 +45,8 @@ export function factsOf(history: History): FileFacts {
     lastEdit: -1,
     check: "",
     ours,
-    shown,
+    records,
   };
-  const { records } = history;
   for (let at = 0; at < records.length; at++) {
     const record = records[at] as SessionRecord;
     switch (record.type) {
@@ -61,7 +59,6 @@ export function factsOf(history: History): FileFacts {
         }
         break;
       case "result":
-        for (const { version } of record.observations ?? []) shown.add(version);
         resultFacts(record, at, facts);
         break;
       default: // says nothing of files
@@ -136,16 +133,20 @@ export function checkLines({ lastEdit, check, ran }: FileFacts): string[] {
 }
 
 /** Who changed shown lines of a file. A command is named when the file was last written while it ran. */
-export function whoChanged({ version, mtimeMs }: FileNow, { ours, shown, ran }: FileFacts): string {
+export function whoChanged(
+  { path, version, mtimeMs }: FileNow,
+  { ours, records, ran }: FileFacts,
+): string {
   if (ours.has(version)) {
-    // Back over our edits: only when they lead to a version that was shown did nobody else write between.
-    let before: string | null | undefined = ours.get(version);
-    const seen = new Set<string>([version]);
-    while (before && !shown.has(before) && !seen.has(before)) {
-      seen.add(before);
+    // Back over our edits: what was shown on that way differs from the file by nothing else.
+    const passed = new Set([version]);
+    let before = ours.get(version);
+    while (before && !passed.has(before)) {
+      passed.add(before);
       before = ours.get(before);
     }
-    return before && shown.has(before) ? "an edit of yours" : "a command or someone else";
+    const isOurs = versionsShown(path, records).every((shown) => passed.has(shown));
+    return isOurs ? "an edit of yours" : "a command or someone else";
   }
   const command = ran.findLast(({ t, ms }) => {
     const end = Date.parse(t);
@@ -154,7 +155,15 @@ export function whoChanged({ version, mtimeMs }: FileNow, { ours, shown, ran }: 
   return command ? command.tr : "someone else";
 }
 
-export function oneLine(text: string, limit: number): string {
+function versionsShown(path: string, records: readonly SessionRecord[]): string[] {
+  return records.flatMap((record) =>
+    record.type === "result" || record.type === "compact"
+      ? (record.observations ?? []).flatMap((shown) => shown.path === path ? shown.version : [])
+      : []
+  );
+}
+
+function oneLine(text: string, limit: number): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length <= limit
     ? line

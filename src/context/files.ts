@@ -4,6 +4,7 @@
 
 import type { Observation, SessionRecord } from "../session/records.ts";
 import { type Board, focusOf } from "./board.ts";
+import { contentOf } from "./file-content.ts";
 import {
   checkLines,
   editLines,
@@ -58,16 +59,10 @@ export interface FileNow {
 
 /** Tokens of everything but Content. */
 const STATE_TOKENS = 600;
-/** Tokens of Content: inline, and as a share of the window in the tail. */
-const INLINE_TOKENS = 1500;
-const TAIL_SHARE = 0.25;
-const USUAL_WINDOW = 128_000;
-const MAX_FILES = 20;
+/** Files that are named. */
+export const MAX_FILES = 20;
 /** Ranges that are named of a file. */
 const MAX_RANGES = 8;
-/** Requests in which Content shows a region that changed. */
-const MAX_SHOWINGS = 3;
-
 /** The files that are to be looked at, the one shown last first. */
 export function shownFiles(
   records: readonly SessionRecord[],
@@ -75,23 +70,25 @@ export function shownFiles(
   placement: FilesPlacement,
 ): ShownFile[] {
   const files = new Map<string, Observation[]>();
-  const add = (observation: Observation) => {
-    if (observation.kind === "search" || observation.kind === "state") return;
-    const shown = files.get(observation.path) ?? [];
-    shown.push(observation);
-    files.delete(observation.path); // the order is that of the last showing
-    files.set(observation.path, shown);
+  const add = (observations: readonly Observation[] = []) => {
+    for (let i = observations.length - 1; i >= 0; i--) {
+      const observation = observations[i] as Observation;
+      if (observation.kind === "search" || observation.kind === "state") continue;
+      const shown = files.get(observation.path);
+      if (shown) shown.push(observation);
+      else files.set(observation.path, [observation]);
+    }
   };
   // In the tail stands what was shown at any time; inline only what the model still sees somewhere.
   const from = placement === "tail" ? 0 : history.from;
-  if (placement === "inline") history.compact?.observations?.forEach(add);
-  for (let i = from; i < records.length; i++) {
+  for (let i = records.length - 1; i >= from; i--) {
     const record = records[i];
     if (record?.type !== "result") continue;
     if (placement === "inline" && history.folded.has(record.tr)) continue;
-    record.observations?.forEach(add);
+    add(record.observations);
   }
-  return [...files].reverse().map(([path, shown]) => ({ path, shown: shown.reverse() }));
+  if (placement === "inline") add(history.compact?.observations);
+  return [...files].map(([path, shown]) => ({ path, shown }));
 }
 
 /** FILE STATE as the model sees it, "" when there is nothing to say, and the lines that it shows. */
@@ -105,10 +102,7 @@ export function fileState(
   },
 ): { text: string; shown: Observation[] } {
   const facts = factsOf(history);
-  const budget = placement === "inline"
-    ? INLINE_TOKENS
-    : Math.floor((window ?? USUAL_WINDOW) * TAIL_SHARE);
-  const content = contentOf(files, placement, budget, history.records);
+  const content = contentOf(files, placement, window, history.records);
   const focus = focusOf(board);
   const names = new Map(files.map(({ path, shown }) => [path, shown]));
   const edits = editLines(facts, (path) => names.get(path) ?? path);
@@ -144,7 +138,7 @@ const INTRO =
 /** Files that there was no room for: what is not named must not pass for what it was. */
 const UNNAMED = "more that differ; Read before you rely on them";
 
-function block(title: string, lines: readonly string[]): string {
+export function block(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? "" : [title, ...lines.map((line) => `- ${line}`)].join("\n");
 }
 
@@ -242,91 +236,4 @@ function movedAsOne(known: readonly Range[]) {
 
 function signed(n: number): string {
   return n > 0 ? `+${n}` : `${n}`;
-}
-
-function contentOf(
-  files: readonly FileNow[],
-  placement: FilesPlacement,
-  budget: number,
-  records: readonly SessionRecord[],
-): { text: string; shown: Observation[] } {
-  const rows: string[] = [];
-  const omitted = new Map<string, string[]>();
-  const shown: Observation[] = [];
-  let left = budget;
-  const isInline = placement === "inline";
-  const isOld = isInline ? oldShowings(files, records) : () => false;
-  for (const file of files) {
-    const ranges = isInline ? file.changed : joined(file);
-    const kept: [number, number][] = [];
-    for (const { from, to } of ranges.filter(({ from, to }) => to >= from)) {
-      const title = `@@ ${file.shown} ${from}:${to}`;
-      const hasRoom = to - from < left && !isOld(file, from, to); // a row is more than a token
-      const part = hasRoom ? [title, ...file.rows(from, to)] : [];
-      const cost = hasRoom ? estimateTokens(part.join("\n")) : Infinity;
-      if (cost > left) {
-        omitted.set(file.shown, [...omitted.get(file.shown) ?? [], `${from}:${to}`]);
-        continue;
-      }
-      left -= cost;
-      rows.push(...part);
-      kept.push([from, to]);
-    }
-    if (kept.length === 0) continue;
-    const { path, version, total } = file;
-    const texts = kept.map(([from, to]) => file.texts(from, to));
-    shown.push({ path, version, kind: "state", total, ranges: kept, texts });
-  }
-  const title = isInline
-    ? "Content: what changed since you were shown it (LINE:HASH|text, anchors for Edit)"
-    : "Content (LINE:HASH|text, anchors for Edit)";
-  const leftOut = [...omitted].map(([name, ranges]) => `${name} ${ranges.join(", ")}`);
-  const more = leftOut.length - MAX_FILES;
-  const parts = [
-    rows.length === 0 ? "" : [title, ...rows].join("\n"),
-    block(
-      isInline
-        ? "Omitted, changed too; Read before you rely on them:"
-        : "Omitted content; Read shows it:",
-      [...leftOut.slice(0, MAX_FILES), ...(more > 0 ? [`… ${more} more`] : [])],
-    ),
-  ];
-  return { text: parts.filter(Boolean).join("\n\n"), shown };
-}
-
-/**
- * Tells the regions that Content showed in enough requests: each costs its full price every time, and
- * after a few a Read, which stays in the history, is the cheaper way for a model that needs it.
- */
-function oldShowings(
-  files: readonly FileNow[],
-  records: readonly SessionRecord[],
-): (file: FileNow, from: number, to: number) => boolean {
-  const requests = new Map<string, number>();
-  const key = (path: string, version: string, from: number, to: number) =>
-    `${from}:${to} ${version} ${path}`;
-  if (files.some(({ changed }) => changed.length > 0)) {
-    let n = 0;
-    for (let i = records.length - 1; i >= 0; i--) {
-      const record = records[i];
-      if (record?.type !== "request") continue;
-      n++;
-      for (const { path, version, ranges } of record.observations ?? []) {
-        for (const [from, to] of ranges) requests.set(key(path, version, from, to), n);
-      }
-    }
-  }
-  return ({ path, version }, from, to) =>
-    (requests.get(key(path, version, from, to)) ?? 0) >= MAX_SHOWINGS;
-}
-
-/** All that is to be shown of a file in the tail: known and changed lines, touching ranges as one. */
-function joined({ known, changed }: FileNow): Range[] {
-  const out: Range[] = [];
-  for (const range of [...known, ...changed].sort((a, b) => a.from - b.from)) {
-    const last = out.at(-1);
-    if (last && range.from <= last.to + 1) last.to = Math.max(last.to, range.to);
-    else out.push({ ...range });
-  }
-  return out;
 }

@@ -59,7 +59,7 @@ export interface Host {
   readRange(path: string, start: number, end: number): Promise<Uint8Array>;
   /**
    * Replaces the file in one step (temp file in the same folder, fsync, rename), keeping mode and
-   * owner where it exists and writing through links. `expected` are the bytes it must hold just
+   * owner where it exists. `path` must be real (see `realpath`) and hold the bytes `expected` just
    * before (null: it must not exist), else `HostError("ECHANGED")` and nothing is written.
    * Parent folders are made.
    */

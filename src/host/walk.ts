@@ -6,18 +6,22 @@
 
 import { type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { sep } from "node:path";
-import { type IgnoreRules, isIgnored, rulesAbove, rulesIn } from "./ignore-rules.ts";
+import { concernsIn, type IgnoreRules, isIgnored, rulesAbove, rulesIn } from "./ignore-rules.ts";
+import { TEMP_NAME } from "./write.ts";
 
 export interface WalkEntry {
   /** Absolute path below the base. */
   path: string;
   /** Path from the base, with `/`. */
   relative: string;
-  kind: "file" | "dir";
+  /** `link` and `other` (pipes, sockets, devices) only where they were asked for. */
+  kind: "file" | "dir" | "link" | "other";
   /** 1 for entries of the base. */
   depth: number;
   /** Real path, when the entry is a link to a file. */
   target?: string;
+  /** Of a folder: the rules that hold around it, to go on from there with another walk. */
+  rules?: IgnoreRules | null;
 }
 
 /** What a walk left out, and why. */
@@ -44,6 +48,10 @@ export interface WalkOptions {
   root: string;
   /** Entries deeper than this are not visited; 1 lists only the base. */
   maxDepth?: number;
+  /** Give links and special files as what they are; else such are left out, or links followed to files. */
+  all?: boolean;
+  /** The rules around `base`, where they are known. */
+  rules?: IgnoreRules | null;
 }
 
 interface Level {
@@ -52,12 +60,14 @@ interface Level {
   path: string;
   relative: string;
   rules: IgnoreRules | null;
+  /** May an entry of this name be ignored? */
+  concerns(name: string): boolean;
 }
 
 /** Entries of the tree, each folder before what it holds; `skipped` is filled on the way. */
 export function* walk(options: WalkOptions, skipped: Skipped): Generator<WalkEntry> {
-  const { base, root, maxDepth = Infinity } = options;
-  const above = rulesAbove(base, root);
+  const { base, root, maxDepth = Infinity, all = false } = options;
+  const above = options.rules === undefined ? rulesAbove(base, root) : options.rules;
   const levels: Level[] = [];
   const enter = (path: string, relative: string, rules: IgnoreRules | null) => {
     let entries: Dirent[];
@@ -69,7 +79,7 @@ export function* walk(options: WalkOptions, skipped: Skipped): Generator<WalkEnt
     }
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     const own = rulesIn(path, entries.map((entry) => entry.name), rules);
-    levels.push({ entries, at: 0, path, relative, rules: own });
+    levels.push({ entries, at: 0, path, relative, rules: own, concerns: concernsIn(own, path) });
   };
   enter(base, "", above);
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
@@ -79,21 +89,27 @@ export function* walk(options: WalkOptions, skipped: Skipped): Generator<WalkEnt
       continue;
     }
     const { name } = entry;
-    if (name === ".git") continue;
+    if (TEMP_NAME.test(name)) continue; // a write under way, or what a killed one left
+    if (name === ".git") {
+      if (all) skipped.ignoredFolders++;
+      continue;
+    }
     const path = level.path.endsWith(sep) ? level.path + name : level.path + sep + name;
     const relative = level.relative === "" ? name : `${level.relative}/${name}`;
     const isFolder = entry.isDirectory();
-    if (isIgnored(level.rules, path, isFolder)) {
+    if (level.concerns(name) && isIgnored(level.rules, path, isFolder)) {
       if (isFolder) skipped.ignoredFolders++;
       else skipped.ignoredFiles++;
       continue;
     }
     const depth = levels.length;
     if (isFolder) {
-      yield { path, relative, kind: "dir", depth };
+      yield { path, relative, kind: "dir", depth, rules: level.rules };
       if (depth < maxDepth) enter(path, relative, level.rules);
     } else if (entry.isFile()) {
       yield { path, relative, kind: "file", depth };
+    } else if (all) {
+      yield { path, relative, kind: entry.isSymbolicLink() ? "link" : "other", depth };
     } else if (entry.isSymbolicLink()) {
       const target = linkedFile(path, base, root);
       if (target === null) skipped.links++;

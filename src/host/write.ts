@@ -24,26 +24,28 @@ import { HostError } from "./host.ts";
 /** How long a writer waits for another process, in milliseconds. */
 const WAIT_MS = 5_000;
 /** Temp files: a name that no build tool takes for source. Nothing else is removed for a dead writer. */
-const TEMP_NAME = /^\.nanocode-[0-9a-f]{16}\.tmp$/;
+export const TEMP_NAME = /^\.nanocode-[0-9a-f]{16}\.tmp$/;
 /** File systems that know no hard links answer `link` with one of these. */
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
 
 /**
- * Writes `bytes` to `path`, through links, keeping mode bits and (where permitted) owner of an existing
- * file; a new one gets 0666 less the umask. Parent folders are made.
+ * Writes `bytes` to `target`, keeping mode bits and (where permitted) owner of an existing file; a new
+ * one gets 0666 less the umask. Parent folders are made.
  *
  * @param locks Folder of the lock files.
+ * @param target A real path, as permission was given for it. A link on the way to it is a change: it
+ * would lead to another file.
  * @param expected What the file must hold just before; null: it must not exist.
  * @throws {HostError} ECHANGED when it does not hold `expected`; the system's code otherwise. The file
  * is then as it was and no temp file is left.
  */
 export async function writeFile(
   locks: string,
-  path: string,
+  target: string,
   bytes: Uint8Array,
   expected: Uint8Array | null,
 ): Promise<void> {
-  const target = await realPath(path);
+  await checkReal(target);
   const temp = join(dirname(target), `.nanocode-${randomName()}.tmp`);
   try {
     await mkdir(dirname(target), { recursive: true });
@@ -99,6 +101,7 @@ async function replace(
   try {
     await writeTemp(target, temp, bytes, old);
     // The last look: after it only the rename itself is left to other programs' writes.
+    await checkReal(target);
     await checkUnchanged(target, await existing(target), expected);
     if (expected === null) await putNew(temp, target);
     else await rename(temp, target);
@@ -144,6 +147,11 @@ async function isWritable(target: string): Promise<boolean> {
     if (codeOf(error) === "EACCES" || codeOf(error) === "EPERM") return false;
     throw error;
   }
+}
+
+async function checkReal(target: string): Promise<void> {
+  const real = await realPath(target);
+  if (real !== target) throw changed(target, `a link leads from there to ${real} now`);
 }
 
 async function checkUnchanged(

@@ -61,9 +61,19 @@ export async function permit(subject: Subject, env: PermitEnv): Promise<Permissi
   const { call, tool, title, effects } = subject;
   const { root, grants } = env.session;
   const verdict = decide(env.policy, tool, effects, root);
-  if (verdict.decision === "deny") return refusal(`Refused: ${verdict.reason}.`, verdict.reason);
+  // Errors and results quote what is written, so that it has to be readable, too.
+  const reads = effects.flatMap((effect): Effect[] =>
+    effect.kind === "write" ? [{ kind: "read", path: effect.path }] : []
+  );
+  const reading = decide(env.policy, tool, reads, root);
+  const denied = [verdict, reading].find(({ decision }) => decision === "deny");
+  if (denied) return refusal(`Refused: ${denied.reason}.`, denied.reason);
   if (verdict.decision === "allow" || grants.cover(effects, root)) return { allowed: true };
-  const preview = await subject.preview();
+  const preview = await subject.preview().catch((error: unknown) => {
+    if (reading.decision === "allow" || grants.cover(reads, root)) throw error;
+    // Not for the model yet: the person sees why it will fail.
+    return error instanceof Error ? error.message : String(error);
+  });
   if (!env.ask) return headlessRefusal(verdict.reason, effects);
   const scope = grantText(effects, root);
   // What a call does is shown anyway; a reason is only worth a line when it is another one.

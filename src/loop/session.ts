@@ -50,6 +50,17 @@ export interface Session {
   results: number;
 }
 
+export function newContext(): ContextState {
+  return {
+    calibration: new Calibration(),
+    raw: 0,
+    sent: null,
+    shown: "",
+    learnedWindow: null,
+    saidFull: false,
+  };
+}
+
 /** Builds the session from its log. The log must begin with a header. */
 export function openSession(log: SessionLog, blobs: BlobStore): Session {
   const header = log.records.find((record): record is HeaderRecord => record.type === "header");
@@ -65,14 +76,7 @@ export function openSession(log: SessionLog, blobs: BlobStore): Session {
     seen: new SeenFiles(),
     board: EMPTY_BOARD,
     stored: new Map(),
-    context: {
-      calibration: new Calibration(),
-      raw: 0,
-      sent: null,
-      shown: "",
-      learnedWindow: null,
-      saidFull: false,
-    },
+    context: newContext(),
     grants: new Grants(),
     turn: 0,
     results: 0,

@@ -11,13 +11,13 @@ export function isInside(root: string, path: string): boolean {
 const SECRET_NAMES =
   /^(\.env(\..+)?|.+\.pem|id_[a-z0-9]+|\.netrc|\.pgpass|\.git-credentials|credentials(\.json)?|.+\.(p12|pfx|keystore))$/i;
 const NOT_SECRET = /^(\.env\.(example|sample|template)|id_[a-z0-9]+\.pub)$/i;
-const SECRET_FOLDERS = new Set([".ssh", ".gnupg", ".aws", ".kube", ".docker"]);
+const IN_SECRET_FOLDER = new RegExp(`(?:^|\\${sep})\\.(?:ssh|gnupg|aws|kube|docker)\\${sep}`);
 
 /** Files that hold secrets: asked for even inside the workspace, skipped by Search. */
 export function isSecret(path: string): boolean {
   const name = basename(path);
   if (SECRET_NAMES.test(name)) return !NOT_SECRET.test(name);
-  return path.split(sep).slice(0, -1).some((folder) => SECRET_FOLDERS.has(folder));
+  return IN_SECRET_FOLDER.test(path);
 }
 
 const PROTECTED_FOLDERS = new Set([

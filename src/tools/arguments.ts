@@ -30,9 +30,13 @@ const ALIASES: Readonly<Record<string, string>> = {
   query: "pattern",
   regex: "pattern",
   old_string: "old",
+  oldString: "old",
+  old_str: "old",
   oldText: "old",
   old_text: "old",
   new_string: "new",
+  newString: "new",
+  new_str: "new",
   newText: "new",
   new_text: "new",
   text: "content",
@@ -193,9 +197,11 @@ function explain(issue: z.core.$ZodIssue, value: unknown, schema: Schema): strin
     }; accepted: ${accepted}`;
   }
   const got = valueAt(value, issue.path);
-  if (got === undefined) return `${path || "arguments"} is missing`;
   const expected = schemaAt(schema, issue.path);
   const allowed = expected?.enum ? `one of ${expected.enum.join(", ")}` : expected?.type;
+  if (got === undefined) {
+    return `${path || "arguments"} is missing${expected?.enum ? `; it is ${allowed}` : ""}`;
+  }
   if (allowed && kind(got) !== withArticle(allowed)) {
     return `${path} must be ${expected?.enum ? allowed : withArticle(allowed)}, not ${shown(got)}`;
   }

@@ -37,6 +37,29 @@ export type EditCall = z.infer<typeof editInput>;
 /** One point of a call. */
 export type Edit = EditCall["edits"][number];
 
+/**
+ * An edit in other words: `{old, new}` without an op is replace_text, or replace_all where a flag of that
+ * name says so; a line number for an anchor becomes text, so that the answer can show what stands there.
+ */
+export function foldEdit(edit: unknown): unknown {
+  if (typeof edit !== "object" || edit === null || Array.isArray(edit)) return edit;
+  const { replace_all: all = false, ...fields } = edit as Record<string, unknown>;
+  const names = Object.keys(fields);
+  const isLiteral = ["old", "new"].every((word) => names.some((name) => name.startsWith(word)));
+  if ("op" in fields || !isLiteral || typeof all !== "boolean") return withTextAnchors(edit);
+  return { op: all ? "replace_all" : "replace_text", ...fields };
+}
+
+function withTextAnchors(edit: object): object {
+  const isAnchor = (name: string) => /^(start|end)(_line)?$|^line$|^anchor$/.test(name);
+  return Object.fromEntries(
+    Object.entries(edit).map(([name, value]) => [
+      name,
+      typeof value === "number" && isAnchor(name) ? `${value}` : value,
+    ]),
+  );
+}
+
 /** Does the op write all of the file? */
 export function isWhole({ op }: Edit): boolean {
   return op === "create" || op === "overwrite";

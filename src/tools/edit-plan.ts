@@ -68,8 +68,8 @@ export function planCall(state: FileState, edits: readonly Edit[], resolver: Res
   return { ok: true, state: { ...after, exists: true }, notes };
 }
 
-const ECHO = "every line of content begins with an anchor that was shown; send the text alone, " +
-  "without LINE:HASH|";
+const ECHO = "every line of the new text begins with an anchor that was shown; send the text " +
+  "alone, without LINE:HASH|";
 
 /** One edit of a call: changes `state`, which is the call's own. All methods throw `Refusal`s. */
 class Step {
@@ -101,7 +101,7 @@ class Step {
 
   #whole(content: string): void {
     const { state } = this;
-    if (this.#isEcho(contentLines(content))) throw new Refusal(ECHO);
+    this.#refuseEcho(contentLines(content));
     if (this.edit.op === "create") {
       const { length } = new Lines(state.draft.text);
       if (length > 0) {
@@ -132,17 +132,18 @@ class Step {
   #replaceLiteral(old: string, replacement: string): void {
     const { draft } = this.state;
     const places = draft.occurrences(old, 6);
-    const show = (line: number): Span => [draft.baseLine(line), draft.baseLine(line)];
+    const show = (from: number, to = from): Span => [draft.baseLine(from), draft.baseLine(to)];
     if (places.length === 0) {
-      const [words, line] = whyNotFound(lf(draft.text), old);
-      throw new Refusal(`old does not occur in the file${words}`, line ? [show(line)] : []);
+      const [words, from, to] = whyNotFound(lf(draft.text), old);
+      throw new Refusal(`old does not occur in the file${words}`, from ? [show(from, to)] : []);
     }
+    this.#refuseEcho(contentLines(replacement));
     if (this.edit.op === "replace_text" && places.length > 1) {
       const list = places.slice(0, 5).join(", ") + (places.length > 5 ? " and more" : "");
       throw new Refusal(
         `old occurs more than once (lines ${list}); add neighbouring text to old until it is unique, ` +
           "use replace with an anchor, or replace_all if every place is meant",
-        places.slice(0, 5).map(show),
+        places.slice(0, 5).map((line) => show(line)),
       );
     }
     const found = draft.replaceLiteral(old, replacement, this.by);
@@ -168,7 +169,7 @@ class Step {
       const what = op === "replace" ? "to remove lines use delete" : "nothing to insert";
       throw refuse(`content is empty: ${what}; "\\n" is one blank line`);
     }
-    if (this.#isEcho(texts)) throw refuse(ECHO);
+    this.#refuseEcho(texts, [[from, from]]);
     if (op !== "replace") {
       const side = op === "insert_before" ? "before" : "after";
       const above = side === "after" ? from : from - 1;
@@ -185,12 +186,22 @@ class Step {
     draft.replace(from, to, texts, this.by);
   }
 
-  /** Does the content repeat what was displayed, anchors and all? Only anchors really shown count. */
-  #isEcho(texts: readonly string[]): boolean {
-    return texts.length > 0 && texts.every((text) => {
+  /**
+   * Refuses a text that repeats what was displayed, anchors and all; only anchors really shown count.
+   * Where not every line of it does, it is written as it is, but not silently.
+   */
+  #refuseEcho(texts: readonly string[], show: readonly Span[] = []): void {
+    const echoed = texts.filter((text) => {
       const anchor = /^\s*\d+:[a-z]{3}\|/.test(text) ? parseAnchor(text) : null;
       return anchor !== null && this.resolver.wasShown(anchor);
     });
+    if (echoed.length === 0) return;
+    if (echoed.length === texts.length) throw new Refusal(ECHO, show);
+    const [first = ""] = echoed[0]!.split("|", 1);
+    this.notes.push(
+      `the new text holds anchors that were shown (first ${first.trim()}|), which now stand in the ` +
+        "file; remove them if that is not meant",
+    );
   }
 
   /**

@@ -49,6 +49,9 @@ export function failure(
 ): ToolError {
   const rows = [...faults.map((fault) => `${fault}.`), "Nothing was written by this call."];
   const spans = now ? mergeSpans(show, now.lines.length) : [];
+  if (now?.lines.length === 0 && now.version !== "") {
+    rows.push("The file is empty now; op create fills it.");
+  }
   if (!now || spans.length === 0) {
     return new ToolError([...rows, "Correct it and send the call again."].join("\n"));
   }

@@ -10,7 +10,7 @@ import { type Change, diffStat, type Hunk, hunksBetween, unifiedDiff } from "./d
 import { Lines, whyNotEncodable } from "./document.ts";
 import description from "./edit.md" with { type: "text" };
 import { type Batch, type EditedFile, fileOf, isUnchanged, load } from "./edit-batch.ts";
-import { type EditCall, editInput } from "./edit-fields.ts";
+import { type EditCall, editInput, foldEdit } from "./edit-fields.ts";
 import { type FileState, planCall } from "./edit-plan.ts";
 import { failure, type FileNow, successText } from "./edit-result.ts";
 import { encode, sameBytes } from "./encodings.ts";
@@ -33,15 +33,12 @@ export const edit = defineTool<EditCall>({
   },
   aliases: { anchor: "start", line: "start", start_line: "start", end_line: "end", type: "op" },
 
-  /** A lone edit without its list: `{path, op, start, …}`, or `{path, old, new}` for replace_text. */
+  /** A lone edit without its list: `{path, op, start, …}`; and what edits themselves are sent as. */
   normalize(args) {
     const { path, edits, ...lone } = args;
-    const names = Object.keys(lone);
-    if (edits !== undefined || names.length === 0) return args;
-    const literal = names.some((name) => /^old/i.test(name)) &&
-      names.some((name) => /^new/i.test(name));
-    const op = literal && !("op" in lone) ? { op: "replace_text" } : {};
-    return { ...(path === undefined ? {} : { path }), edits: [{ ...op, ...lone }] };
+    if (Array.isArray(edits)) return { ...args, edits: edits.map(foldEdit) };
+    if (edits !== undefined || Object.keys(lone).length === 0) return args;
+    return { ...(path === undefined ? {} : { path }), edits: [foldEdit(lone)] };
   },
 
   async effects(call, ctx) {
@@ -81,6 +78,7 @@ export const edit = defineTool<EditCall>({
   async run(call, ctx) {
     const job = await begin(call, ctx);
     const { target, file } = job;
+    await refuseLink(target, ctx);
     if (!await isUnchanged(target.path, file, ctx)) throw await changedOnDisk(job);
     const plan = await planned(job);
     const { before, lines, bytes, state, notes } = plan;
@@ -121,13 +119,27 @@ async function begin(call: EditCall, ctx: ToolContext): Promise<Job> {
   return { call, target, file: await fileOf(target.path, ctx), ctx, hash: await anchors() };
 }
 
+/** The file of each call, found once: what permission was asked for is what is written. */
+const targets = new WeakMap<EditCall, Located>();
+
 async function find(call: EditCall, ctx: ToolContext): Promise<Located> {
+  const known = targets.get(call);
+  if (known) return known;
   try {
-    return await locate(call.path, ctx, { exact: call.edits[0]?.op === "create" });
+    const target = await locate(call.path, ctx, { exact: call.edits[0]?.op === "create" });
+    targets.set(call, target);
+    return target;
   } catch (error) {
     if (!(error instanceof ToolError || error instanceof HostError)) throw error;
     throw failure([error.message]);
   }
+}
+
+/** Refuses where the path leads elsewhere by now: neither written nor shown was that file allowed to be. */
+async function refuseLink({ path, shown }: Located, ctx: ToolContext): Promise<void> {
+  const real = await ctx.host.realpath(path);
+  if (real === path) return;
+  throw failure([`${shown} changed on disk: a link leads from there to ${real} now`]);
 }
 
 /** A call planned on the state of its file. */
@@ -224,6 +236,7 @@ async function write(job: Job, bytes: Uint8Array): Promise<Written & { after: st
 /** The refusal when somebody else wrote the file after this batch began: with the lines as they are now. */
 async function changedOnDisk(job: Job): Promise<ToolError> {
   const { call, target, ctx } = job;
+  await refuseLink(target, ctx);
   const message = `${target.shown} changed on disk after this reply began`;
   const file = await load(target.path, ctx);
   if (file.refusal !== null || !file.state.exists) {

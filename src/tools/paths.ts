@@ -89,7 +89,7 @@ export async function nearNames(typed: string, ctx: PathContext): Promise<string
   if (near.length > 0) return `near names: ${near.join(", ")}`;
   return more.length > 0
     ? `there is no ${wanted} in ${where}`
-    : `${where} has ${names.size} other entries; List shows them`;
+    : `${where} has ${names.size} other entries; Read it to see them`;
 }
 
 /** The deepest folder on the way to a path that exists, and the names after it. */

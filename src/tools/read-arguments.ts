@@ -6,29 +6,49 @@ import { count, mergeSpans, type Span } from "./lines.ts";
 /** `{path, ranges}`, `{files: "a.ts"}`, `{path, offset, limit}` and the like → `{files: [{path, ranges}]}`. */
 export function foldReadArguments(args: Record<string, unknown>): Record<string, unknown> {
   const { files, ...rest } = args;
-  if (files === undefined) return Object.keys(rest).length > 0 ? { files: [foldItem(rest)] } : args;
+  if (files === undefined) return Object.keys(rest).length > 0 ? { files: foldItem(rest) } : args;
   const items = Array.isArray(files) ? files : [files];
   return {
     ...rest,
-    files: items.map((item: unknown) => {
+    files: items.flatMap((item: unknown) => {
       if (typeof item === "string") return { path: item };
       return typeof item === "object" && item !== null ? foldItem(item) : item;
     }),
   };
 }
 
-/** `start_line` and `end_line`, `offset` and `limit` → `ranges`. */
-export function foldItem(item: object): Record<string, unknown> {
-  const { start_line, end_line = -1, offset = start_line, limit, ...out } = item as Record<
-    string,
-    unknown
-  >;
-  if (out.ranges !== undefined || (offset ?? limit) === undefined) return out;
-  const from = Math.max(Number(offset ?? 1), 1);
-  return {
-    ...out,
-    ranges: [[from, limit === undefined ? Number(end_line) : from + Number(limit) - 1]],
-  };
+/** One item, or several where it has a list of paths. */
+export function foldItem(item: object): Record<string, unknown>[] {
+  const fields = item as Record<string, unknown>;
+  const { start, end, start_line = start, end_line = end, ...others } = fields;
+  const { offset = start_line, limit, range, lines = range, ranges = lines, ...out } = others;
+  if (ranges !== undefined) out.ranges = foldRanges(ranges);
+  else if ((offset ?? limit ?? end_line) !== undefined) {
+    const from = Math.max(Number(offset ?? 1), 1);
+    out.ranges = [[from, limit === undefined ? Number(end_line ?? -1) : from + Number(limit) - 1]];
+  }
+  return Array.isArray(out.path) ? out.path.map((path: unknown) => ({ ...out, path })) : [out];
+}
+
+/** `"1-20"`, `"1:3, 7"`, `{start, end}`, also in lists → `[[1, 20]]`; the rest as it is. */
+function foldRanges(ranges: unknown): unknown {
+  if (typeof ranges === "string") {
+    const parts = ranges.split(",").map((part) =>
+      /^\s*(\d+)\s*(?:(?:-|:|\.\.)\s*(-?\d+)\s*)?$/.exec(part)
+    );
+    const spans = parts.map((part) => part && [Number(part[1]), Number(part[2] ?? part[1])]);
+    return spans.includes(null) ? ranges : spans;
+  }
+  if (Array.isArray(ranges)) {
+    const isRange = ranges.every((end) => typeof end === "number" || /^-?\d+$/.test(String(end)));
+    return isRange ? ranges : ranges.flatMap((range: unknown) => {
+      const folded = foldRanges(range);
+      return Array.isArray(folded) && folded.every(Array.isArray) ? folded : [folded];
+    });
+  }
+  if (typeof ranges !== "object" || ranges === null) return ranges;
+  const { start, end, ...others } = ranges as Record<string, unknown>;
+  return start === undefined || Object.keys(others).length > 0 ? ranges : [[start, end ?? -1]];
 }
 
 /** Ranges of lines within the file (or `what`), sorted and joined; what is wrong with the others. */

@@ -29,15 +29,20 @@ const input = z.strictObject({
 type Input = z.infer<typeof input>;
 type Item = Input["files"][number];
 
+/** The real path of each item, as permission was asked for it. */
+const asked = new WeakMap<Item, string>();
+
 export const read = defineTool<Input>({
   name: "Read",
   description,
   input,
   example: { files: [{ path: "src/a.ts", ranges: [[1, 80]] }] },
+  aliases: { paths: "files" },
   normalize: foldReadArguments,
 
   async effects({ files }, ctx) {
     const found = await Promise.all(files.map(({ path }) => locate(path, ctx)));
+    for (const [i, { path }] of found.entries()) asked.set(files[i] as Item, path);
     return found.map(({ path }) => ({ kind: "read", path }));
   },
 
@@ -112,6 +117,9 @@ class Page {
   async #show(item: Item): Promise<void> {
     const { host, signal } = this.#ctx;
     const file = await locate(item.path, this.#ctx);
+    if ((asked.get(item) ?? file.path) !== file.path) {
+      throw new ToolError(`it has just become a link to ${file.path}; to read that, ask again`);
+    }
     if (file.info === null) {
       throw new ToolError(`no such file; ${await nearNames(item.path, this.#ctx)}`);
     }
@@ -140,7 +148,8 @@ class Page {
     const others = entries.filter(({ kind }) => kind !== "dir");
     const names = [...folders.map(({ name }) => `${name}/`), ...others.map(({ name }) => name)];
     const rows = [...notes(file), ...names.slice(0, MAX_ENTRIES)];
-    if (names.length > MAX_ENTRIES) rows.push(`${names.length - MAX_ENTRIES} more; use List`);
+    const more = names.length - MAX_ENTRIES;
+    if (more > 0) rows.push(`${more} more; List shows what is not ignored`);
     this.#element(file.shown, ` folder="true" entries="${names.length}"`, rows);
   }
 

@@ -2,12 +2,12 @@
 // can kill, in bounded memory: a text is matched in pieces that end with a line. Not here: what the
 // result looks like (recall-matches.ts).
 
+import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
-import { nothingSkipped } from "../host/walk.ts";
 import { characters, clip, type Span } from "./lines.ts";
-import { FileMatcher, newlines } from "./search-match.ts";
+import { FileMatcher, type Matchable, newlines } from "./search-match.ts";
 import type { Pattern } from "./search-pattern.ts";
-import type { ScanEvent, ScanRow } from "./search-scan.ts";
+import type { ScanRow } from "./search-scan.ts";
 
 /** Bytes matched at a time. */
 const PIECE = 1024 * 1024;
@@ -28,63 +28,83 @@ export interface GrepJob {
   maxRows: number;
 }
 
-/**
- * Runs a job. A text's hits come in several `file` events, `query` is its index; the last of them has the
- * text's number of lines as `total`, those before 0.
- *
- * @throws {ExpensivePattern}
- */
-export function* grep({ texts, ...how }: GrepJob): Generator<ScanEvent> {
-  for (const [index, source] of texts.entries()) {
-    if ("text" in source) {
-      yield* hitsIn([Buffer.from(source.text)], index, how);
-      continue;
-    }
+/** What was found in one text. */
+export interface GrepResult {
+  /** Lines that hit. */
+  count: number;
+  /** The first of them. */
+  rows: ScanRow[];
+  /** Lines that the text has. */
+  total: number;
+}
+
+/** Finds the hits of a job's pattern in its texts. */
+export class Grepper {
+  readonly #job: GrepJob;
+
+  constructor(job: GrepJob) {
+    this.#job = job;
+  }
+
+  /**
+   * Scans the text with this index. Yields a sign of life before each piece of it.
+   *
+   * @throws {ExpensivePattern}
+   */
+  *scan(index: number): Generator<string, GrepResult> {
+    const source = this.#job.texts[index] ?? { text: "" };
+    if ("text" in source) return yield* hitsIn([Buffer.from(source.text)], this.#job);
     const fd = openSync(source.file, "r");
     try {
-      yield* hitsIn(pieces(fd, how.pattern.acrossLines), index, how);
+      return yield* hitsIn(pieces(fd, this.#job.pattern.acrossLines), this.#job);
     } finally {
       closeSync(fd);
     }
   }
-  yield { type: "end", skipped: { ...nothingSkipped(), binary: 0, large: 0, secret: 0 } };
 }
 
 function* hitsIn(
   pieces: Iterable<Buffer>,
-  query: number,
-  { pattern, spans, maxRows }: Omit<GrepJob, "texts">,
-): Generator<ScanEvent> {
+  { pattern, spans, maxRows }: GrepJob,
+): Generator<string, GrepResult> {
   const matcher = new FileMatcher(pattern);
-  const found = { type: "file", query, path: "text", realPath: "", version: "" } as const;
-  let rowsLeft = maxRows;
+  const rows: ScanRow[] = [];
+  let count = 0;
   let line = 1; // in which the piece begins
   let before = 0; // characters of that line in earlier pieces
   let last = 0; // line of the newest hit
   let isOpen = false; // the last line has no end yet
   for (const bytes of pieces) {
-    yield { type: "at", path: found.path };
+    yield "text";
     const text = bytes.toString("utf8");
-    const rows: ScanRow[] = [];
-    let [count, number, start] = [0, line, 0];
-    for (const hit of matcher.find({ bytes, utf16: false, text: () => text }).lines) {
+    let [number, start] = [line, 0];
+    for (const hit of matcher.find(pieceOf(bytes, text)).lines) {
       const n = line + hit.line - 1;
       if (n === last || !spans.some(([from, to]) => from <= n && n <= to)) continue;
       last = n;
       count++;
-      if (rowsLeft-- <= 0) continue;
+      if (rows.length >= maxRows) continue;
       for (; number < n; number++) start = text.indexOf("\n", start) + 1;
       const end = text.indexOf("\n", start);
       const whole = text.slice(start, end === -1 ? text.length : end);
       rows.push(rowOf(n, whole, hit.at, n === line ? before : 0));
     }
-    if (count > 0) yield { ...found, count, rows, total: 0 };
     line += newlines(text, 0, text.length);
     const tail = text.slice(text.lastIndexOf("\n") + 1);
     before = characters(tail) + (tail === text ? before : 0);
     isOpen = tail !== "";
   }
-  yield { ...found, count: 0, rows: [], total: isOpen ? line : line - 1 };
+  return { count, rows, total: isOpen ? line : line - 1 };
+}
+
+function pieceOf(bytes: Buffer, text: string): Matchable {
+  return {
+    bytes,
+    utf16: false,
+    text: () => text,
+    latin1: () => bytes.toString("latin1"),
+    isUtf8: () => isUtf8(bytes),
+  };
 }
 
 /** A hit; of a long line the part around the match. */

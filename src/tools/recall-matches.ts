@@ -2,14 +2,14 @@
 // recall-grep.ts, always in a process of its own: a text may be large and a pattern endless.
 
 import { characters, count, type Span } from "./lines.ts";
-import type { GrepJob } from "./recall-grep.ts";
+import type { GrepJob, GrepResult } from "./recall-grep.ts";
 import { opening, type Section, type StoredText } from "./recall-text.ts";
 import { spansOf } from "./read-arguments.ts";
 import { MAX_NAMED_FILE } from "./search-file.ts";
 import { ExpensivePattern, MAX_ATTEMPT_MS } from "./search-match.ts";
 import { compilePattern, escapeRegExp, type Pattern } from "./search-pattern.ts";
-import { scanInProcess } from "./search-process.ts";
-import type { ScanEvent, ScanRow } from "./search-scan.ts";
+import { ScanProcess } from "./search-process.ts";
+import type { ScanRow } from "./search-scan.ts";
 import { type ToolContext, ToolError } from "./tool.ts";
 
 /** Rows of a text that are taken at most. */
@@ -69,19 +69,19 @@ async function find(
     spans: spans.map(([from, to]) => [from, Math.min(to, Number.MAX_SAFE_INTEGER)]),
     maxRows: MAX_ROWS,
   };
-  const onEvent = (event: ScanEvent) => {
-    const hits = event.type === "file" ? found[event.query] : undefined;
-    if (event.type !== "file" || !hits) return;
-    hits.count += event.count;
-    hits.rows.push(...event.rows);
-    if (event.count === 0) hits.total = event.total;
-  };
   const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(MAX_MS)]);
+  const scanner = new ScanProcess<number, GrepResult>(job);
+  const stop = () => scanner.close();
+  signal.addEventListener("abort", stop, { once: true });
   try {
-    await scanInProcess(job, signal, onEvent);
+    signal.throwIfAborted();
+    for (const i of texts.keys()) found[i] = await scanner.scan(i);
   } catch (error) {
     if (error instanceof ExpensivePattern) throw new ToolError(TOO_EXPENSIVE);
     if (ctx.signal.aborted || !signal.aborted) throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
   }
   return found;
 }

@@ -62,11 +62,11 @@ export const recall = defineTool<Input>({
 });
 
 function normalize(args: Record<string, unknown>): Record<string, unknown> {
-  const { keys, ranges, grep, ...rest } = foldItem(args);
+  const [{ keys, ranges, grep, ...rest } = {}] = foldItem(args);
   return {
     ...rest,
     ...(keys === undefined ? {} : { keys: keysOf(keys) }),
-    ...(ranges === undefined ? {} : { ranges: rangesOf(ranges) }),
+    ...(ranges === undefined ? {} : { ranges }),
     ...(grep === undefined || grep === "" ? {} : { grep }),
   };
 }
@@ -79,18 +79,6 @@ function keysOf(keys: unknown): unknown[] {
       const digits = /^\W*(?:tr)?\W*(\d+)\W*$/i.exec(part)?.[1];
       return digits === undefined ? part : `tr.${Number(digits)}`;
     });
-  });
-}
-
-/** `"1-80"` or `"1:80"` where `[1, 80]` is meant. */
-function rangesOf(ranges: unknown): unknown[] {
-  return (Array.isArray(ranges) ? ranges : [ranges]).flatMap((range: unknown): unknown[] => {
-    const parts = (Array.isArray(range) ? range : [range]).map((part: unknown) =>
-      typeof part === "string" ? /^\s*(\d+)\s*(?:-|:|\.\.)\s*(-?\d+)\s*$/.exec(part) : null
-    );
-    return parts.length > 0 && parts.every((part) => part !== null)
-      ? parts.map(([, from, to]) => [Number(from), Number(to)])
-      : [range];
   });
 }
 

@@ -1,7 +1,7 @@
 // One file of a search: read, told text from binary, and decoded only when somebody asks for its text.
 // Not here: which files (search-scan.ts), matching (search-match.ts).
 
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { openDocument } from "./document.ts";
 
@@ -48,6 +48,7 @@ export class Content {
   readonly utf16: boolean;
   /** The bytes are no text: in part known only once the text was asked for. */
   binary: boolean;
+  #latin1: string | undefined;
   #text: string | undefined;
   #lines: string[] | undefined;
 
@@ -55,14 +56,29 @@ export class Content {
     this.bytes = bytes;
     const [first, second] = bytes;
     this.utf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
-    this.binary = !this.utf16 && bytes.subarray(0, SNIFF).includes(0);
+    const nul = this.utf16 ? -1 : bytes.indexOf(0);
+    this.binary = nul !== -1 && nul < SNIFF;
+  }
+
+  /** A character for each byte, which for ASCII is the text. */
+  latin1(): string {
+    return this.#latin1 ??= this.bytes.toString("latin1");
+  }
+
+  /** Is it UTF-8? Then bytes can be counted in the place of text. */
+  isUtf8(): boolean {
+    return !this.utf16 && isUtf8(this.bytes);
   }
 
   /** Text without a BOM; of UTF-8 with the line ends as they are, else with LF. */
   text(): string {
-    return this.#text ??= !this.utf16 && isUtf8(this.bytes)
-      ? this.bytes.toString("utf8").replace(/^\ufeff/, "")
-      : this.lines().join("\n");
+    return this.#text ??= this.#decode();
+  }
+
+  #decode(): string {
+    if (!this.isUtf8()) return this.lines().join("\n");
+    if (isAscii(this.bytes)) return this.latin1();
+    return this.bytes.toString("utf8").replace(/^\ufeff/, "");
   }
 
   /** Lines as Read shows them; none for a binary file. */

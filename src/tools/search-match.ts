@@ -3,10 +3,19 @@
 // several times as long.
 
 import type { Content } from "./search-file.ts";
-import { escapeRegExp, type Pattern } from "./search-pattern.ts";
+import { escapeRegExp, type Pattern, withinLine } from "./search-pattern.ts";
 
 /** One attempt of the engine that takes longer ends the search (milliseconds; spec/tools, Search). */
 export const MAX_ATTEMPT_MS = 250;
+/** Characters given to the engine at once to find candidates, rounded up to a line. */
+const WINDOW = 64 * 1024;
+/**
+ * An engine that gives up on many lines does so by its own count of steps, after several times this time
+ * (milliseconds), which honest work on a window rarely takes. Then each line is tried alone.
+ */
+const MAX_WINDOW_MS = 4;
+/** Shorter text occurs so often that looking for it first is no help. */
+const MIN_REQUIRED = 3;
 
 /** Engines may give up silently on such a pattern and report no match, so time is what tells. */
 export class ExpensivePattern extends Error {
@@ -23,7 +32,7 @@ export class ExpensivePattern extends Error {
 }
 
 /** What is matched: a file, or a piece of a text. */
-export type Matchable = Pick<Content, "bytes" | "utf16" | "text">;
+export type Matchable = Pick<Content, "bytes" | "utf16" | "text" | "latin1" | "isUtf8">;
 
 /** What a pattern hits in a file. */
 export interface Hits {
@@ -39,6 +48,10 @@ export class FileMatcher {
   #required: Buffer | RegExp | null;
   /** Finds lines that may hit; null where only trying each line is sure to be quick. */
   #candidate: RegExp | null;
+  /** Finding a candidate may itself take the engine too long. */
+  #guarded = false;
+  /** A candidate is a hit, in a text whose only separators of lines are "\n". */
+  #exact = false;
   #all: RegExp;
   #one: RegExp;
 
@@ -47,55 +60,111 @@ export class FileMatcher {
     this.#pattern = pattern;
     this.#all = new RegExp(source, `gm${flags}`);
     this.#one = new RegExp(source, flags);
-    this.#required = null;
-    this.#candidate = mayBacktrack ? null : this.#all;
-    if (required === null) return;
     const ignoreCase = flags.includes("i");
-    this.#candidate = new RegExp(escapeRegExp(required), ignoreCase ? "gi" : "g");
-    this.#required = ignoreCase ? new RegExp(escapeRegExp(required), "i") : Buffer.from(required);
+    const text = required === null ? "" : escapeRegExp(required);
+    this.#required = required === null
+      ? null
+      : ignoreCase
+      ? new RegExp(text, "i")
+      : Buffer.from(required);
+    const bound = withinLine(pattern);
+    if (pattern.plain) {
+      this.#candidate = new RegExp(text, ignoreCase ? "gi" : "g");
+      this.#exact = true;
+    } else if (required !== null && required.length >= MIN_REQUIRED && !source.startsWith(text)) {
+      this.#candidate = new RegExp(text, ignoreCase ? "gi" : "g");
+    } else if (bound !== null) {
+      this.#candidate = new RegExp(bound, `gm${flags}`);
+      this.#exact = true;
+      this.#guarded = mayBacktrack;
+    } else {
+      this.#candidate = mayBacktrack ? null : this.#all;
+    }
   }
 
-  /** @throws {ExpensivePattern} */
-  find(content: Matchable): Hits {
+  /**
+   * @param counting Only the number of hits is wanted; `lines` stays empty.
+   * @throws {ExpensivePattern}
+   */
+  find(content: Matchable, counting = false): Hits {
     if (!this.#mayHit(content)) return { count: 0, lines: [] };
-    return this.#pattern.acrossLines
-      ? this.#acrossLines(content.text().replaceAll("\r\n", "\n"))
-      : this.#withinLines(content.text());
+    if (this.#pattern.acrossLines) {
+      return this.#acrossLines(content.text().replaceAll("\r\n", "\n"));
+    }
+    if (counting && this.#pattern.plain && this.#required instanceof Buffer && content.isUtf8()) {
+      return { count: linesWith(this.#required, content.bytes), lines: [] };
+    }
+    return this.#withinLines(content.text(), counting);
   }
 
   /** False only where no match can be. ASCII is the same bytes in every encoding here but UTF-16. */
-  #mayHit({ bytes, utf16 }: Matchable): boolean {
-    if (this.#required === null || utf16) return true;
-    if (this.#required instanceof RegExp) return this.#required.test(bytes.toString("latin1"));
-    return bytes.includes(this.#required);
+  #mayHit(content: Matchable): boolean {
+    if (this.#required === null || content.utf16) return true;
+    if (this.#required instanceof RegExp) return this.#required.test(content.latin1());
+    return content.bytes.includes(this.#required);
   }
 
-  #withinLines(text: string): Hits {
+  #withinLines(text: string, counting: boolean): Hits {
     const hits: Hits = { count: 0, lines: [] };
-    let line = 1;
+    const { plain } = this.#pattern;
+    const exact = this.#exact &&
+      (plain || !["\r", "\u2028", "\u2029"].some((c) => text.includes(c)));
+    for (let from = 0, line = 1; from < text.length;) {
+      const end = plain ? text.length : windowEnd(text, from);
+      const part = from === 0 && end === text.length ? text : text.slice(from, end);
+      const count = counting && exact ? this.#count(part) : null;
+      if (count !== null) hits.count += count;
+      else this.#window(part, line, exact, hits);
+      if (end < text.length) line += newlines(part, 0, part.length);
+      from = end;
+    }
+    return hits;
+  }
+
+  /** Number of lines that hit, where candidates are hits; null where that took suspiciously long. */
+  #count(text: string): number | null {
+    if (this.#candidate === null) return null;
+    const begin = performance.now();
+    const count = linesOf(this.#candidate, text);
+    return this.#guarded && performance.now() - begin > MAX_WINDOW_MS ? null : count;
+  }
+
+  /** Adds the hits in `text`, whose first line has the number `line`. */
+  #window(text: string, line: number, exact: boolean, hits: Hits): void {
+    let candidate = this.#candidate;
     let counted = 0;
     for (let from = 0; from < text.length;) {
       let start = from;
-      if (this.#candidate !== null) {
-        this.#candidate.lastIndex = from;
-        const candidate = this.#candidate.exec(text);
-        if (candidate === null) break;
-        start = lineStart(text, candidate.index);
-        if (start >= text.length) break; // behind the final newline stands no line
+      let found = from;
+      if (candidate !== null) {
+        const begin = this.#guarded ? performance.now() : 0;
+        candidate.lastIndex = from;
+        const match = candidate.exec(text);
+        if (this.#guarded && performance.now() - begin > MAX_WINDOW_MS) {
+          candidate = null;
+          continue;
+        }
+        if (match === null) return;
+        found = match.index;
+        start = lineStart(text, found);
+        if (start >= text.length) return; // behind the final newline stands no line
       }
-      const at = text.indexOf("\n", start);
+      const at = text.indexOf("\n", found);
       const end = at === -1 ? text.length : at;
+      const column = exact && candidate ? found - start : this.#column(text, start, end);
+      from = end + 1;
+      if (column === -1) continue;
+      hits.count++;
       line += newlines(text, counted, start);
       counted = start;
-      const cr = end > start && text.charCodeAt(end - 1) === 13;
-      const match = this.#attempt(this.#one, text.slice(start, cr ? end - 1 : end));
-      if (match !== null) {
-        hits.count++;
-        hits.lines.push({ line, at: match.index });
-      }
-      from = end + 1;
+      hits.lines.push({ line, at: column });
     }
-    return hits;
+  }
+
+  /** Where the first match within a line begins, or -1. */
+  #column(text: string, start: number, end: number): number {
+    const cr = end > start && text.charCodeAt(end - 1) === 13 && text.charCodeAt(end) === 10;
+    return this.#attempt(this.#one, text.slice(start, cr ? end - 1 : end))?.index ?? -1;
   }
 
   #acrossLines(text: string): Hits {
@@ -133,6 +202,37 @@ export class FileMatcher {
     if (process.cpuUsage(before).user > MAX_ATTEMPT_MS * 1000) throw new ExpensivePattern();
     return again;
   }
+}
+
+/** Number of lines that hold the text. */
+function linesWith(text: Buffer, bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(text); at !== -1; at = bytes.indexOf(text, at)) {
+    count++;
+    at = bytes.indexOf(10, at);
+    if (at === -1) break;
+  }
+  return count;
+}
+
+/** Number of lines in which an expression matches whose matches end within their line. */
+function linesOf(expression: RegExp, text: string): number {
+  const end = text.endsWith("\n") ? text.length - 1 : text.length;
+  let count = 0;
+  for (let from = 0; from <= end; from++) {
+    expression.lastIndex = from;
+    if (!expression.test(text) || expression.lastIndex > end) break;
+    count++;
+    from = text.indexOf("\n", expression.lastIndex);
+    if (from === -1) break;
+  }
+  return count;
+}
+
+/** The end of the line in which a window that begins at `from` is full. */
+function windowEnd(text: string, from: number): number {
+  if (text.length - from <= WINDOW) return text.length;
+  return text.indexOf("\n", from + WINDOW) + 1 || text.length;
 }
 
 function lineStart(text: string, at: number): number {

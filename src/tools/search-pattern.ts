@@ -10,6 +10,8 @@ export interface Pattern {
   acrossLines: boolean;
   /** ASCII text that stands in every match; a file without it need not be given to the engine. */
   required: string | null;
+  /** The required text is all that is asked for. */
+  plain: boolean;
   /** Can the engine need more than a moment for a line? Then it must run where it can be killed. */
   mayBacktrack: boolean;
 }
@@ -45,11 +47,13 @@ export function compilePattern(text: string, literal: boolean): Compiled {
     const why = error instanceof Error ? error.message : String(error);
     return { ok: false, reason: why.replace(/^Invalid regular expression:\s*/, "") };
   }
+  const required = requiredText(source);
   const pattern: Pattern = {
     source,
     flags,
     acrossLines: source.includes("\n") || escapes.includes("\\n"),
-    required: requiredText(source),
+    required,
+    plain: required !== null && (source === required || source === escapeRegExp(required)),
     mayBacktrack: !literal &&
       (/[*+{]|\(\?/.test(bare) || bare.split(/[|?]/).length - 1 > MAX_CHOICES ||
         escapes.some((e) => /^\\[1-9k]/.test(e))),
@@ -81,6 +85,27 @@ export function requiredText(source: string): string | null {
   }
   end();
   return best === "" ? null : best;
+}
+
+/**
+ * The expression with its matches held within one line when it is given many (with the flag `m`), so that
+ * it tries no more than it would on each line alone and finds the same, where "\n" is the only separator
+ * of lines in the text; with others it may find more. Null where that cannot be had.
+ */
+export function withinLine({ source, flags }: Pattern): string | null {
+  // What must not follow or precede sees more of a text than of a line.
+  if (flags.includes("u") || /\(\?<?!/.test(source)) return null;
+  const parts: string[] = source.match(PARTS) ?? [];
+  // Such escapes may mean a line end; so may two of these parts together.
+  if (parts.some((part) => /^\\[ck\dux]/.test(part))) return null;
+  return parts.map((part) => {
+    if (part === "\\s") return "[^\\S\\n]";
+    if (part === "\\W") return "[^\\w\\n]";
+    if (part === "\\D") return "[^\\d\\n]";
+    if (part.startsWith("[^")) return `[^\\n${part.slice(2).replace(/^-/, "\\-")}`;
+    const safe = /^\[(?:[^\\\0-\x1f]|\\[dw\W_])*\]$/.test(part);
+    return part.startsWith("[") && !safe ? `(?:(?!\\n)${part})` : part;
+  }).join("");
 }
 
 /** The text as a regular expression that matches it and nothing else. */

@@ -1,13 +1,14 @@
-// Scans a tree for patterns: which files, which lines. A synchronous generator, so that whoever runs it
-// decides when others get their turn: search.ts in this process, search-serve.ts in one that can be
-// killed. Not here: what the result looks like (search-format.ts).
+// Scans a tree for patterns in two steps that may run in different processes: which files there are
+// (`filesOf`, a walk), and which of their lines hit (`Scanner`). Both are synchronous generators, so that
+// whoever runs them decides when others get their turn (search-pool.ts, search-serve.ts).
+// Not here: what the result looks like (search-format.ts).
 
 import { statSync } from "node:fs";
 import { basename, sep } from "node:path";
-import picomatch from "picomatch";
 import { nothingSkipped, type Skipped, walk, type WalkEntry } from "../host/walk.ts";
 import { isSecret } from "../permission/paths.ts";
 import { sha256 } from "../runtime/hash.ts";
+import { globFilter } from "./glob.ts";
 import { type Content, MAX_FILE, MAX_NAMED_FILE, readContent } from "./search-file.ts";
 import { ExpensivePattern, FileMatcher, type Hits } from "./search-match.ts";
 import type { Pattern } from "./search-pattern.ts";
@@ -43,7 +44,6 @@ export interface ScanRow {
 }
 
 export interface FileHits {
-  type: "file";
   /** Index of the query. */
   query: number;
   path: string;
@@ -53,8 +53,9 @@ export interface FileHits {
   count: number;
   /** Empty once the query has rows enough. */
   rows: ScanRow[];
-  /** sha-256 of the bytes, and the number of lines; with rows. */
+  /** sha-256 of the bytes, their number, and that of the lines; with rows. */
   version: string;
+  size: number;
   total: number;
 }
 
@@ -64,104 +65,165 @@ export interface ScanSkipped extends Skipped {
   secret: number;
 }
 
-export type ScanEvent =
-  | FileHits
-  /** A sign of life: about to look at this. */
-  | { type: "at"; path: string }
-  | { type: "end"; skipped: ScanSkipped };
+/** A file by its path below the base, with `/`, "" for the base itself; and where a link leads to. */
+export type ScanFile = [relative: string, realPath?: string];
 
-/**
- * Runs a job; the last event is `end`.
- *
- * @throws {ExpensivePattern} When one attempt of a pattern took too long.
- */
-export function* scan(job: ScanJob): Generator<ScanEvent> {
-  const skipped: ScanSkipped = { ...nothingSkipped(), binary: 0, large: 0, secret: 0 };
-  const searches = job.queries.map((query) => new QuerySearch(query, job));
-  const named = statSync(job.base);
-  const limit = named.isFile() ? Math.min(named.size, MAX_NAMED_FILE) : MAX_FILE;
-  const slab = Buffer.allocUnsafe(limit + 1);
-  for (const entry of named.isFile() ? [namedFile(job.base)] : entriesBelow(job, skipped)) {
-    yield { type: "at", path: entry.path };
-    const realPath = entry.target ?? entry.path;
-    if (entry.kind === "dir" || !searches.some((search) => search.wants(entry))) continue;
-    if (entry.path !== job.base && isSecret(realPath)) {
-      skipped.secret++;
-      continue;
-    }
-    const content = readContent(slab, realPath);
-    if (typeof content === "string") skipped[content]++;
-    else yield* hitsIn(entry, content, searches, skipped);
+/** Files to be scanned one after the other. Plain data: it crosses to another process. */
+export interface ScanBatch {
+  files: ScanFile[];
+  /** For each query the rows that are still wanted, at most. */
+  rowsLeft: number[];
+}
+
+type Found = Pick<FileHits, "count" | "rows" | "version" | "size" | "total">;
+
+/** What was found in a batch, in the order of its files. */
+export interface ScanResult {
+  hits: (Found & { file: number; query: number })[];
+  skipped: { binary: number; large: number; unreadable: number };
+  /** Files that each query's pattern was tried on. */
+  looked: number[];
+}
+
+export function skippedNothing(): ScanSkipped {
+  return { ...nothingSkipped(), binary: 0, large: 0, secret: 0 };
+}
+
+/** The files of a job in order of path; null now and then, when it is not yet known which is next. */
+export function* filesOf(job: ScanJob, skipped: ScanSkipped): Generator<ScanFile | null> {
+  const { base, root } = job;
+  if (statSync(base).isFile()) {
+    if (wantedBy(job)({ path: base, relative: basename(base) })) yield [""];
+    return;
   }
-  yield { type: "end", skipped };
-}
-
-function namedFile(path: string): WalkEntry {
-  return { path, relative: basename(path), kind: "file", depth: 1 };
-}
-
-function* entriesBelow({ base, root }: ScanJob, skipped: ScanSkipped): Generator<WalkEntry> {
+  const wanted = wantedBy(job);
   const below = base.endsWith(sep) ? base : base + sep;
   for (const entry of walk({ base, root }, skipped)) {
+    const { kind, path, relative, target } = entry;
     // A link to a file of this tree would show its lines twice.
-    if (!entry.target?.startsWith(below)) yield entry;
+    if (kind === "dir" || target?.startsWith(below) || !wanted(entry)) yield null;
+    else if (!isSecret(target ?? path)) {
+      yield target === undefined ? [relative] : [relative, target];
+    } else {
+      skipped.secret++;
+      yield null;
+    }
   }
 }
 
-/** Hits of all queries in a file. */
-function* hitsIn(
-  { path, target: realPath = path, ...entry }: WalkEntry,
-  content: Content,
-  searches: QuerySearch[],
-  skipped: ScanSkipped,
-): Generator<ScanEvent> {
-  for (const [query, search] of searches.entries()) {
-    if (!search.wants({ path, ...entry })) continue;
-    yield { type: "at", path };
-    const { count, lines } = search.find(content, query, path);
-    if (count === 0 && !content.binary) continue;
-    const texts = search.rowsLeft > 0 ? content.lines() : [];
-    if (content.binary) {
-      skipped.binary++;
-      return;
+/** A sign of life at most this often (milliseconds). */
+const BEAT_MS = 10;
+
+type Filter = (entry: Pick<WalkEntry, "path" | "relative">) => boolean;
+
+function wantedBy(job: ScanJob): Filter {
+  const filters = job.queries.map((query) => filterOf(query, job));
+  return (entry) => filters.some((passes) => passes(entry));
+}
+
+function filterOf({ globs }: ScanQuery, { base, root }: ScanJob): Filter {
+  const filters = globs.map((glob) => globFilter(glob, base, root));
+  return (entry) => filters.every((passes) => passes(entry));
+}
+
+/** Path of a file of a job. */
+export function pathOf({ base }: ScanJob, [relative]: ScanFile): string {
+  if (relative === "") return base;
+  return base.endsWith(sep) ? base + relative : base + sep + relative;
+}
+
+/** Finds the hits of a job's queries in files that it is given. */
+export class Scanner {
+  readonly #job: ScanJob;
+  readonly #slab: Buffer;
+  readonly #searches: QuerySearch[];
+
+  constructor(job: ScanJob) {
+    const named = statSync(job.base);
+    this.#job = job;
+    // A log may grow meanwhile, and files of /proc have no size.
+    const limit = Math.min(Math.max(named.isFile() ? 2 * named.size : 0, MAX_FILE), MAX_NAMED_FILE);
+    this.#slab = Buffer.allocUnsafe(limit + 1);
+    this.#searches = job.queries.map((query) => new QuerySearch(query, filterOf(query, job)));
+  }
+
+  /**
+   * Yields now and then the path of what it is about to look at.
+   *
+   * @throws {ExpensivePattern} When one attempt of a pattern took too long.
+   */
+  *scan({ files, rowsLeft }: ScanBatch): Generator<string, ScanResult> {
+    const skipped = { binary: 0, large: 0, unreadable: 0 };
+    const result: ScanResult = { hits: [], skipped, looked: this.#searches.map(() => 0) };
+    const left = [...rowsLeft];
+    let last = -Infinity;
+    for (const [i, file] of files.entries()) {
+      const path = pathOf(this.#job, file);
+      const relative = file[0] || basename(path);
+      const content = readContent(this.#slab, file[1] ?? path);
+      if (typeof content === "string") {
+        skipped[content]++;
+        continue;
+      }
+      for (const [query, search] of this.#searches.entries()) {
+        if (!search.wants({ path, relative })) continue;
+        const now = performance.now();
+        if (now - last > BEAT_MS) {
+          yield path;
+          last = now;
+        }
+        const rowsLeft = left[query] ?? 0;
+        const hits = search.look(content, query, path, rowsLeft);
+        if (content.binary) {
+          skipped.binary++;
+          break;
+        }
+        result.looked[query]!++;
+        if (hits === null) continue;
+        left[query] = rowsLeft - hits.rows.length;
+        result.hits.push({ file: i, query, ...hits });
+      }
     }
-    const rows = search.rowsOf(lines, texts);
-    const version = rows.length > 0 ? sha256(content.bytes) : "";
-    yield { type: "file", query, path, realPath, count, rows, version, total: texts.length };
+    return result;
   }
 }
 
 /** One query on its way through the tree. */
 class QuerySearch {
-  rowsLeft: number;
-  #matcher: FileMatcher;
-  #context: number;
-  #filters: ((entry: WalkEntry) => boolean)[];
+  readonly wants: Filter;
+  readonly #matcher: FileMatcher;
+  readonly #context: number;
 
-  constructor({ pattern, globs, context }: ScanQuery, job: ScanJob) {
+  constructor({ pattern, context }: ScanQuery, wants: Filter) {
+    this.wants = wants;
     this.#matcher = new FileMatcher(pattern);
-    this.rowsLeft = job.maxRows;
     this.#context = context;
-    this.#filters = globs.map((glob) => globFilter(glob, job.base, job.root));
   }
 
-  wants(entry: WalkEntry): boolean {
-    return this.#filters.every((passes) => passes(entry));
+  /** What hits in a file, or null; none of both is meant where the content turns out to be binary. */
+  look(content: Content, index: number, path: string, rowsLeft: number): Found | null {
+    const { count, lines } = this.#find(content, index, path, rowsLeft <= 0);
+    if (count === 0) return null;
+    const size = content.bytes.length;
+    if (rowsLeft <= 0) return { count, rows: [], version: "", size, total: 0 };
+    const texts = content.lines();
+    const rows = this.#rowsOf(lines, texts, rowsLeft);
+    return { count, rows, version: sha256(content.bytes), size, total: texts.length };
   }
 
-  find(content: Content, index: number, path: string): Hits {
+  #find(content: Content, index: number, path: string, counting: boolean): Hits {
     try {
-      return this.#matcher.find(content);
+      return this.#matcher.find(content, counting);
     } catch (error) {
       throw error instanceof ExpensivePattern ? new ExpensivePattern(index, path) : error;
     }
   }
 
-  /** Rows for hits, each with its context, no line twice. */
-  rowsOf(hits: Hits["lines"], lines: readonly string[]): ScanRow[] {
+  /** Rows for hits, each with its context, no line twice; none begun once there are `most`. */
+  #rowsOf(hits: Hits["lines"], lines: readonly string[], most: number): ScanRow[] {
     const rows = new Map<number, ScanRow>();
     for (const { line, at } of hits) {
-      if (this.rowsLeft <= 0) break;
+      if (rows.size >= most) break;
       const from = Math.max(1, line - this.#context);
       const to = Math.min(lines.length, line + this.#context);
       for (let n = from; n <= to; n++) {
@@ -169,34 +231,8 @@ class QuerySearch {
         const known = rows.get(n);
         if (known && (known.hit || !hit)) continue;
         rows.set(n, { line: n, text: lines[n - 1] ?? "", hit, at: hit ? at : 0 });
-        if (!known) this.rowsLeft--;
       }
     }
     return [...rows.values()].sort((a, b) => a.line - b.line);
   }
-}
-
-/**
- * A glob without `/` names files at any depth. One with `/` counts from the searched folder or the
- * workspace, one that begins with `/` from the searched folder only; both also take what lies below.
- */
-export function globFilter(
-  glob: string,
-  base: string,
-  root: string,
-): (entry: Pick<WalkEntry, "path" | "relative">) => boolean {
-  const negated = glob.startsWith("!");
-  const text = glob.replace(/^!/, "").replace(/^\.\//, "").replace(/\/$/, "/**");
-  const pattern = text.replace(/^\//, "");
-  const byName = !text.includes("/");
-  const matches = picomatch(byName ? pattern : [pattern, `${pattern}/**`], { dot: true });
-  const top = root.endsWith(sep) ? root : root + sep;
-  const fromRoot = base !== root && base.startsWith(top) && !text.startsWith("/");
-  const fits = (path: string) => path === pattern || matches(path); // a literal name wins (FE-41)
-  const named = (entry: Pick<WalkEntry, "path" | "relative">): boolean => {
-    if (byName) return fits(basename(entry.path));
-    return fits(entry.relative) ||
-      (fromRoot && fits(entry.path.slice(top.length).replaceAll(sep, "/")));
-  };
-  return (entry) => named(entry) !== negated;
 }

@@ -1,12 +1,10 @@
 // Search: lines that match, in many files. What a pattern means is search-pattern.ts, reading and
 // matching search-scan.ts, the look of the result search-format.ts; here is which queries run where.
 
-import { resolve, sep } from "node:path";
-import picomatch from "picomatch";
 import { z } from "zod";
-import { sha256 } from "../runtime/hash.ts";
 import type { Observation } from "../session/records.ts";
 import { anchors } from "./anchor.ts";
+import { type Place, place, wildFault } from "./glob.ts";
 import { count, MAX_KEPT } from "./lines.ts";
 import { nearNames } from "./paths.ts";
 import {
@@ -18,10 +16,11 @@ import {
   skippedLine,
 } from "./search-format.ts";
 import PROMPT from "./search.md" with { type: "text" };
+import { hintsFor } from "./search-hints.ts";
 import { ExpensivePattern, MAX_ATTEMPT_MS } from "./search-match.ts";
 import { compilePattern, escapeRegExp, type Pattern } from "./search-pattern.ts";
-import { scanInProcess } from "./search-process.ts";
-import { scan, type ScanEvent, type ScanJob, type ScanSkipped } from "./search-scan.ts";
+import { scanTree } from "./search-pool.ts";
+import type { ScanJob, ScanSkipped } from "./search-scan.ts";
 import { defineTool, type ToolContext, ToolError, type ToolOutput } from "./tool.ts";
 
 /** Rows of a query that are read at most. */
@@ -29,10 +28,6 @@ const MAX_ROWS = 200;
 const MAX_CONTEXT = 20;
 /** Time for all of a call's queries, in milliseconds. */
 const MAX_MS = 60_000;
-/** The event loop gets its turn this often while scanning here (milliseconds). */
-const SLICE_MS = 10;
-/** Wildcards in a glob: with many more a matcher may take for ever on a long name. */
-const MAX_STARS = 8;
 /** Bytes kept for tags and notes, per call and per query. */
 const RESERVE = 400;
 
@@ -48,14 +43,10 @@ const input = z.strictObject({ queries: z.array(query).min(1) });
 type Query = z.infer<typeof query>;
 type Input = z.infer<typeof input>;
 
-/** Where a query looks. */
-interface Place {
-  /** Real path. */
-  base: string;
-  globs: string[];
-}
-
 interface Prepared extends Place {
+  query: Query;
+  /** The query is about one file. */
+  isFile: boolean;
   context: number;
   pattern: Pattern;
   result: QueryResult;
@@ -68,6 +59,9 @@ interface Pass {
   signal: AbortSignal;
   skipped: Map<string, ScanSkipped>;
 }
+
+/** The real path that each query searches, as permission was asked for it. */
+const asked = new WeakMap<Query, string>();
 
 export const search = defineTool<Input>({
   name: "Search",
@@ -83,6 +77,7 @@ export const search = defineTool<Input>({
   isConcurrencySafe: () => true,
   async effects({ queries }, ctx) {
     const placed = await Promise.all(queries.map((query) => place(query, ctx)));
+    for (const [i, { base }] of placed.entries()) asked.set(queries[i] as Query, base);
     return [...new Set(placed.map(({ base }) => base))].map((path) => ({ kind: "read", path }));
   },
   run,
@@ -106,20 +101,6 @@ function normalize(args: Record<string, unknown>): Record<string, unknown> {
     ...rest,
     queries: list.map((item) => typeof item === "string" ? { pattern: item } : item),
   };
-}
-
-/** A path that exists is taken as it is, also with the signs of a glob in it (FE-41). */
-async function place(query: Query, ctx: ToolContext): Promise<Place> {
-  const globs = query.glob === undefined ? [] : [query.glob];
-  const path = resolve(ctx.session.cwd, query.path ?? ".");
-  const base = await ctx.host.realpath(path);
-  const parts = path.split(sep);
-  const at = parts.findIndex((part) => picomatch.scan(part).isGlob);
-  if (query.path === undefined || at === -1 || await ctx.host.stat(base) !== null) {
-    return { base, globs };
-  }
-  const folder = await ctx.host.realpath(parts.slice(0, at).join(sep) || sep);
-  return { base: folder, globs: [...globs, `/${parts.slice(at).join("/")}`] };
 }
 
 async function run({ queries }: Input, ctx: ToolContext): Promise<ToolOutput> {
@@ -159,16 +140,22 @@ async function prepare(
   const { pattern, path = ".", literal = false, context = 0 } = query;
   const compiled = compilePattern(pattern, literal);
   const { base, globs } = await place(query, ctx);
-  const wild = globs.find((glob) => glob.replaceAll("**", "*").split("*").length > MAX_STARS + 1);
+  const wild = wildFault(globs);
+  const info = await ctx.host.stat(base);
   if (!compiled.ok) {
     result.error = invalid(pattern, compiled.reason);
-  } else if (await ctx.host.stat(base) === null) {
+  } else if ((asked.get(query) ?? base) !== base) {
+    result.error = `${path} has just become a link to ${base}; to search that, ask again.`;
+  } else if (info === null) {
     result.error = `There is no file or folder ${path}; ${await nearNames(path, ctx)}.`;
-  } else if (wild !== undefined) {
-    result.error = `The glob ${wild} has more than ${MAX_STARS} wildcards.`;
+  } else if (info.kind === "other") {
+    result.error = `${path} is a device, pipe or socket; it cannot be searched.`;
+  } else if (wild !== null) {
+    result.error = wild;
   } else {
     const lines = Math.min(context, MAX_CONTEXT);
-    return { base, globs, context: lines, pattern: compiled.pattern, result };
+    const isFile = info.kind === "file";
+    return { base, globs, query, isFile, context: lines, pattern: compiled.pattern, result };
   }
   return null;
 }
@@ -189,12 +176,12 @@ async function runJob(queries: Prepared[], pass: Pass): Promise<void> {
   if (first === undefined || ctx.signal.aborted) return;
   const { base, pattern: { mayBacktrack } } = first;
   const job: ScanJob = { base, root: ctx.session.root, maxRows: MAX_ROWS, queries };
-  const onEvent = (event: ScanEvent) => {
-    if (event.type === "file") queries[event.query]?.result.files.push(event);
-    if (event.type === "end") skipped.set(base, event.skipped);
-  };
   try {
-    await (mayBacktrack ? scanInProcess : scanHere)(job, signal, onEvent);
+    const end = await scanTree(job, mayBacktrack, signal, (hits) => {
+      queries[hits.query]?.result.files.push(hits);
+    });
+    skipped.set(base, end.skipped);
+    for (const [i, query] of queries.entries()) explainNothing(query, end.looked[i] ?? 0);
   } catch (error) {
     if (signal.aborted) {
       const note = `stopped after ${MAX_MS / 1000} s, before all files were searched; name a path`;
@@ -214,27 +201,25 @@ async function runJob(queries: Prepared[], pass: Pass): Promise<void> {
   }
 }
 
+/** Nothing found is not the same as nothing looked at, or as another pattern than was meant. */
+function explainNothing({ query, isFile, globs, pattern, result }: Prepared, looked: number): void {
+  if (result.files.length > 0) return;
+  if (looked === 0 && isFile && globs.length === 0) {
+    result.error =
+      `${query.path} cannot be searched: it is binary, too large or unreadable (see below).`;
+  } else if (looked === 0) {
+    result.note = "no file was searched" + (globs.length > 0 ? ": none here fits the glob" : "");
+  } else {
+    const hints = hintsFor(query.pattern, pattern, query.literal ?? false);
+    if (hints !== null) result.note = hints;
+  }
+}
+
 function tooExpensive(where: string): string {
   return `pattern too expensive: one attempt to match it took more than ${MAX_ATTEMPT_MS} ms (in ` +
     `${where}), so the search was ended and nothing is known about matches. Avoid repetitions inside ` +
     "repetitions such as (a+)+ or several .* in a row, search for a part of it with literal: true, " +
     "or leave that file out by glob";
-}
-
-async function scanHere(
-  job: ScanJob,
-  signal: AbortSignal,
-  onEvent: (event: ScanEvent) => void,
-): Promise<void> {
-  signal.throwIfAborted();
-  let slice = performance.now();
-  for (const event of scan(job)) {
-    onEvent(event);
-    if (performance.now() - slice < SLICE_MS) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    signal.throwIfAborted();
-    slice = performance.now();
-  }
 }
 
 async function format(results: QueryResult[], { ctx, skipped }: Pass): Promise<ToolOutput> {
@@ -267,13 +252,13 @@ async function format(results: QueryResult[], { ctx, skipped }: Pass): Promise<T
 /** Records what was shown, and keeps the bytes it was shown of, so that anchors survive changes. */
 async function observe(shown: ShownFiles, { host, keep }: ToolContext): Promise<Observation[]> {
   const observations: Observation[] = [];
-  for (const { hits: { realPath, version, total }, shown: lines } of shown.values()) {
+  for (const { hits: { realPath, version, size, total }, shown: lines } of shown.values()) {
     const observation = lines.observation(realPath, version, "search", total);
     if (observation !== null) observations.push(observation);
-    const info = await host.stat(realPath).catch(() => null);
-    if (info === null || info.size > MAX_KEPT) continue;
+    if (size > MAX_KEPT) continue;
+    // Changed meanwhile, they are kept under a name that nobody asks for.
     const bytes = await host.read(realPath).catch(() => null);
-    if (bytes !== null && sha256(bytes) === version) keep(bytes);
+    if (bytes !== null && bytes.length <= MAX_KEPT) keep(bytes);
   }
   return observations;
 }

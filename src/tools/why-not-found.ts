@@ -5,19 +5,31 @@ import { codePoint } from "./lines.ts";
 
 /** Requests longer than this get no explanation: the tolerant pattern would be too costly. */
 const MAX_OLD = 4000;
+/** Nor is a file with more characters compared line by line. */
+const MAX_COMPARED = 500_000;
 /** Characters that are taken for each other, by people and models. */
 const ALIKE = [/['\u2018\u2019\u02bc]/g, /["\u201c\u201d]/g, /[-\u2010-\u2015\u2212]/g];
 
 /**
  * What is near, as words that continue "old does not occur in the file" (empty when nothing is), and the
- * line to look at (1-based).
+ * lines to look at (1-based).
  *
  * @param text With "\n" line ends, as `old`, which is known not to occur in it.
  */
-export function whyNotFound(text: string, old: string): [words: string, line?: number] {
+export function whyNotFound(
+  text: string,
+  old: string,
+): [words: string, from?: number, to?: number] {
   const core = old.trim();
-  if (/^\d+:[a-z]{3}\|/.test(core)) {
-    return [": it begins with an anchor; send the text alone, without LINE:HASH|"];
+  const [anchor] = /^\s*\d+:[a-z]{3}\|/m.exec(core) ?? [];
+  if (anchor !== undefined) {
+    const bare = core.replace(/^\s*\d+:[a-z]{3}\|/gm, "");
+    const line = text.includes(bare) ? lineAt(text, text.indexOf(bare)) : undefined;
+    return [
+      `: it holds an anchor (${anchor.trim()}); send the text alone, without LINE:HASH|`,
+      line,
+      line && line + breaksIn(bare),
+    ];
   }
   if (old.length > MAX_OLD || core === "") return [""];
   const near = tolerant(core).exec(text);
@@ -31,13 +43,40 @@ export function whyNotFound(text: string, old: string): [words: string, line?: n
   }
   const first = core.split("\n", 1)[0]?.trim() ?? "";
   const at = core.includes("\n") ? text.indexOf(first) : -1;
-  if (at === -1) return [""];
-  const line = lineAt(text, at);
-  return [`. Its first line occurs at line ${line}, but what follows differs`, line];
+  if (at !== -1) {
+    const line = lineAt(text, at);
+    const words = `. Its first line occurs at line ${line}, but what follows differs`;
+    return [words, line, line + breaksIn(core)];
+  }
+  const line = mostAlike(text, core);
+  if (line === 0) return [""];
+  return [`. The line most like it is line ${line}`, line, line + breaksIn(core)];
 }
 
 function lineAt(text: string, offset: number): number {
-  return text.slice(0, offset).split("\n").length;
+  return breaksIn(text.slice(0, offset)) + 1;
+}
+
+function breaksIn(text: string): number {
+  return text.split("\n").length - 1;
+}
+
+/** The line with most pairs of characters in common with `old`'s first line; 0 where none has half of them. */
+function mostAlike(text: string, old: string): number {
+  if (text.length > MAX_COMPARED) return 0;
+  const wanted = pairsOf(old.split("\n", 1)[0] ?? "");
+  let [best, most] = [0, 0.5];
+  for (const [i, line] of text.split("\n").entries()) {
+    const pairs = pairsOf(line);
+    const alike = 2 * pairs.intersection(wanted).size / (pairs.size + wanted.size);
+    if (alike > most) [best, most] = [i + 1, alike];
+  }
+  return best;
+}
+
+function pairsOf(line: string): Set<string> {
+  const text = line.trim();
+  return new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)));
 }
 
 /** A pattern that also matches other blanks (and line ends in their place), quotes and dashes. */

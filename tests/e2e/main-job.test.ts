@@ -169,11 +169,14 @@ describe("the main job", () => {
     const bodies = server.requests.map((request) => request.body);
     const messages = bodies.map((body) => body.messages);
     for (const [i, now] of messages.slice(1).entries()) {
-      const before = messages[i]?.slice(0, -1) ?? [];
+      const isTail = ({ content }: { content: unknown }) =>
+        /^--- (?:Memory|FILE STATE) ---/.test(String(content));
+      const before = (messages[i] ?? []).filter((message) => !isTail(message));
       assert.deepEqual(now.slice(0, before.length), before);
+      assert.ok(now.slice(0, -2).every((message) => !isTail(message)));
     }
     const names = bodies[0]?.tools?.map((tool) => tool.function.name);
-    assert.deepEqual(names, ["Bash", "Edit", "Note", "Read", "Recall", "Search", "Skill"]);
+    assert.deepEqual(names, ["Bash", "Edit", "List", "Note", "Read", "Recall", "Search", "Skill"]);
     assert.equal(messages[0]?.[0]?.role, "system");
     assert.match(String(messages[0]?.[1]?.content), /^--- Environment ---\n- cwd: /);
   });

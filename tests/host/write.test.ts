@@ -12,6 +12,8 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -126,12 +128,13 @@ describe("host: write", () => {
     if (root) assert.deepEqual([after.uid, after.gid], [1234, 2345]);
   });
 
-  it("writes through a link, which stays one (FE-17)", async () => {
+  it("writes where a link leads, which stays one (FE-17)", async () => {
     const { work, locks, host } = setup();
     mkdirSync(join(work, "real"));
     writeFileSync(join(work, "real/t.md"), "hello\n");
     symlinkSync("real/t.md", join(work, "link.md"));
-    await host.write(join(work, "link.md"), bytes("HELLO\n"), bytes("hello\n"));
+    const target = await host.realpath(join(work, "link.md"));
+    await host.write(target, bytes("HELLO\n"), bytes("hello\n"));
     assert.equal(readlinkSync(join(work, "link.md")), "real/t.md");
     assert.ok(!lstatSync(join(work, "real/t.md")).isSymbolicLink());
     assert.equal(readFileSync(join(work, "real/t.md"), "utf8"), "HELLO\n");
@@ -141,10 +144,52 @@ describe("host: write", () => {
   it("creates the target of a dangling link beside the target", async () => {
     const { work, host } = setup();
     symlinkSync("elsewhere/new", join(work, "l"));
-    await host.write(join(work, "l"), bytes("x"), null);
+    await host.write(await host.realpath(join(work, "l")), bytes("x"), null);
     assert.equal(readFileSync(join(work, "elsewhere/new"), "utf8"), "x");
     assert.ok(lstatSync(join(work, "l")).isSymbolicLink());
   });
+
+  for (const what of ["file", "folder"]) {
+    it(`takes a link in the place of the ${what} for a change, whatever it leads to`, async () => {
+      const { work, locks, host } = setup();
+      for (const folder of ["in", "out"]) {
+        mkdirSync(join(work, folder));
+        writeFileSync(join(work, folder, "f"), "old");
+      }
+      const file = join(work, "in/f");
+      rmSync(what === "file" ? file : join(work, "in"), { recursive: true });
+      symlinkSync(what === "file" ? "../out/f" : "out", what === "file" ? file : join(work, "in"));
+      await assert.rejects(host.write(file, bytes("new"), bytes("old")), {
+        code: "ECHANGED",
+        message: `${file} changed on disk: a link leads from there to ${work}/out/f now; ` +
+          "nothing was written",
+      });
+      assert.equal(readFileSync(join(work, "out/f"), "utf8"), "old");
+      assertClean(join(work, "out"), locks);
+    });
+
+    it(`sees a link put in the place of the ${what} while it was writing`, LONG, async () => {
+      const { work, locks, host } = setup();
+      mkdirSync(join(work, "in"));
+      mkdirSync(join(work, "out"));
+      for (const folder of ["in", "out"]) writeFileSync(join(work, folder, "f"), "old");
+      const file = join(work, "in/f");
+      const writing = host.write(file, new Uint8Array(50_000_000), bytes("old"));
+      const refused = assert.rejects(writing, { code: "ECHANGED" });
+      const temps = () => readdirSync(join(work, "in")).filter((name) => name.endsWith(".tmp"));
+      await until("a temp file", () => temps().length > 0);
+      if (what === "file") {
+        rmSync(file);
+        symlinkSync("../out/f", file);
+      } else {
+        renameSync(join(work, "in"), join(work, "was"));
+        symlinkSync("out", join(work, "in"));
+      }
+      await refused;
+      assert.equal(readFileSync(join(work, "out/f"), "utf8"), "old");
+      assertClean(join(work, "out"), locks);
+    });
+  }
 
   it("refuses a loop of links, a folder, and a path through a file", async () => {
     const { work, locks, host } = setup();

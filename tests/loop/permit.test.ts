@@ -102,6 +102,35 @@ describe("permission of a call", () => {
     b.close();
   });
 
+  it("an error that may quote a file is not for the model before somebody allowed that", async () => {
+    const writer = (path: string) =>
+      runner({
+        effects: () => [{ kind: "write", path }],
+        preview: () => Promise.reject(new ToolError(`the lines of ${path} now`)),
+        run: () => Promise.reject(new ToolError("lines, as allowed")),
+      });
+    const b = bench([writer("/elsewhere/f")]);
+    const script = () => scripted([calls("x"), { text: "ok" }]);
+    const alone = await b.run(script(), { policy: asking });
+    assert.match(ends(alone)[0]?.text ?? "", /^Refused: permission is needed/);
+    assert.doesNotMatch(ends(alone)[0]?.text ?? "", /the lines/);
+    const { ask, asked } = answering({ decision: "deny" }, { decision: "allow" });
+    const refused = await b.run(script(), { policy: asking, ask });
+    assert.equal(asked[0]?.preview, "the lines of /elsewhere/f now");
+    assert.match(ends(refused)[0]?.text ?? "", /^Refused by the user/);
+    const allowed = await b.run(script(), { policy: asking, ask });
+    assert.equal(ends(allowed)[0]?.text, "lines, as allowed");
+    b.close();
+  });
+
+  it("what may not be read may not be written either: a result would quote it", async () => {
+    const b = bench([runner({ effects: () => [{ kind: "write", path: "/w/private/f" }] })]);
+    const policy = { ...asking, yolo: true, deny: [parseRule("Read(/w/private/**)")] };
+    const events = await b.run(scripted([calls("x"), { text: "ok" }]), { policy });
+    assert.match(ends(events)[0]?.text ?? "", /denied by the rule Read\(\/w\/private/);
+    b.close();
+  });
+
   it("a deny rule refuses without asking, and says which rule", async () => {
     const b = bench([runner()]);
     const { ask, asked } = answering();

@@ -1,16 +1,13 @@
-// The scenarios of tests/cases/edit.json, all of them, run as its README says: bytes on the disk and the
-// result of each call.
+// The scenarios of tests/cases/edit.json, all of them, run as its README says, every call through
+// prepare() and invoke(): bytes on the disk and the result of each call.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { anchors, type LineHash } from "../../src/tools/anchor.ts";
 import { openDocument } from "../../src/tools/document.ts";
-import { Shown } from "../../src/tools/lines.ts";
-import { sha256 } from "../../src/runtime/hash.ts";
-import { Desk, type Result } from "./support.ts";
+import { type Call, Desk, OK, type Result } from "./support.ts";
 
 interface Expected {
   content: string | null;
@@ -55,15 +52,11 @@ function display(desk: Desk, path: string): Display {
   return opened.kind === "text" ? opened.document.lines.map(({ text }) => text) : [];
 }
 
-/** What Search would show: the matching lines, remembered like any others. */
-function search(desk: Desk, path: string, pattern: string, hash: LineHash): void {
-  const bytes = desk.bytes(path);
-  const shown = new Shown(hash);
-  const lines = display(desk, path);
-  for (const [i, text] of lines.entries()) if (text.includes(pattern)) shown.add(i + 1, text);
-  desk.context().keep(bytes);
-  const seen = shown.observation(desk.at(path), sha256(bytes), "search", lines.length);
-  if (seen) desk.seen.add(seen);
+/** The call as the tools take it. */
+function callOf(tool: string, args: Record<string, string>): Call {
+  return tool === "Search"
+    ? { tool, args: { queries: [args] } }
+    : { tool: tool as Call["tool"], args: tool === "Bash" ? { command: args["command"] } : args };
 }
 
 interface Variant {
@@ -88,32 +81,12 @@ async function play(test: Case, { early, reread }: Variant): Promise<void> {
         JSON.stringify(call.args, (_, v) => typeof v === "string" ? fill(v, displays, hash) : v),
       )
     );
-    const outside = (i: number) => {
-      const { tool } = calls[i] ?? {};
-      if (tool === "External") desk.write(path, args[i].write);
-      if (tool === "Bash") {
-        const { status } = spawnSync("bash", ["-c", args[i].command], { cwd: desk.root });
-        assert.equal(status, 0);
-        assert.equal(desk.text(path), args[i].writes);
-      }
-      if (tool === "Search") search(desk, path, args[i].pattern, hash);
-    };
-    if (early) calls.forEach((_, i) => calls[i]?.tool === "External" && outside(i));
-    const edits = calls.flatMap((call, i) => (call.tool === "Edit" ? [i] : []));
-    // Calls of other tools happen between the Edits, after the batch began.
-    let next = 0;
+    const isEarly = (i: number) => early && calls[i]?.tool === "External";
+    for (const i of calls.keys()) if (isEarly(i)) desk.write(path, args[i].write);
     const made = await desk.batch(
-      edits.map((i) => ({ tool: "Edit", args: args[i] })),
-      (index) => {
-        for (; next < (edits[index] ?? 0); next++) {
-          if (!early || calls[next]?.tool !== "External") outside(next);
-        }
-        next++;
-      },
+      calls.flatMap(({ tool }, i) => isEarly(i) ? [] : [callOf(tool, args[i])]),
     );
-    for (; next < calls.length; next++) outside(next);
-    const ok: Result = { output: "", text: "", status: "ok" };
-    results.push(...calls.map((_, i) => made[edits.indexOf(i)] ?? ok));
+    results.push(...calls.map((_, i) => isEarly(i) ? OK : made.shift() as Result));
     displays.push(display(desk, path));
     if (reread && existsSync(desk.at(path))) await desk.read(path);
   }

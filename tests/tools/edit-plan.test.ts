@@ -487,7 +487,10 @@ describe("edit plan, rule by rule", () => {
       "if (x) {\n  b();\n}",
       /first line occurs at line 1, but what follows differs/,
     ],
-    ["a\n", "1:dog|a", /begins with an anchor/],
+    ["a\n", "1:dog|a", /holds an anchor \(1:dog\|\)/],
+    ["a\nb\n", "a\n2:dog|b", /holds an anchor \(2:dog\|\)/],
+    ["one two\nlet total = sum;\n", "const total = sum(x)", /line most like it is line 2$/],
+    ["one two\nthree\n", "four five six", /^error: old does not occur in the file$/],
     ["a\n", "zebra", /^error: old does not occur in the file$/],
   ];
   for (const [file, old, hint] of HINTS) {
@@ -539,8 +542,12 @@ describe("edit plan, rule by rule", () => {
 
   it("refuses content that repeats anchors only where all of it does, and only shown ones", () => {
     const replace = (content: string) => plan([{ op: "replace", start: at(2), content }]);
-    assert.match(replace(`${at(2)}|B\n${at(3)}|C`), /every line of content begins with an anchor/);
-    assert.equal(replace(`${at(2)}|B\nC`), `a\n${at(2)}|B\nC\nc\nd\n`);
+    const refusal = /every line of the new text begins with an anchor/;
+    assert.match(replace(`${at(2)}|B\n${at(3)}|C`), refusal);
+    assert.match(plan([{ op: "replace_text", old: "b", new: `${at(2)}|B\n` }]), refusal);
+    const note = `!the new text holds anchors that were shown (first ${at(2)}|), which now stand ` +
+      "in the file; remove them if that is not meant";
+    assert.equal(replace(`${at(2)}|B\nC`), `a\n${at(2)}|B\nC\nc\nd\n${note}`);
     assert.equal(replace("12:34abc|x"), "a\n12:34abc|x\nc\nd\n");
   });
 

@@ -11,7 +11,7 @@ import { estimateTokens } from "../../src/context/tokens.ts";
 import { storedResult } from "../../src/loop/session.ts";
 import { parseToolArguments } from "../../src/tools/arguments.ts";
 import { bash } from "../../src/tools/bash.ts";
-import { grep } from "../../src/tools/recall-grep.ts";
+import { Grepper } from "../../src/tools/recall-grep.ts";
 import { recall } from "../../src/tools/recall.ts";
 import { compilePattern } from "../../src/tools/search-pattern.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../../src/tools/tool.ts";
@@ -404,14 +404,11 @@ describe("Recall: grep", () => {
           spans: [[2, 1e9]] as [number, number][],
           maxRows: 1e9,
         };
-        const found: string[] = [];
-        let [count, total] = [0, -1];
-        for (const event of grep(job)) {
-          if (event.type !== "file") continue;
-          found.push(...event.rows.map(({ line, text }) => `${line}|${text}`));
-          count += event.count;
-          if (event.count === 0) total = event.total;
-        }
+        const scan = new Grepper(job).scan(0);
+        let next = scan.next();
+        while (!next.done) next = scan.next();
+        const { rows, count, total } = next.value;
+        const found = rows.map(({ line, text }) => `${line}|${text}`);
         const lines = all.split("\n");
         if (lines.at(-1) === "") lines.pop();
         const engine = new RegExp(pattern.source, pattern.flags);
@@ -432,16 +429,20 @@ describe("Recall: grep", () => {
     writeFileSync(file, `a\n${"x".repeat(40 * mb)}needle${"🦊".repeat(7 * mb)}needle\nneedle 2\n`);
     const compiled = compilePattern("needle", false);
     assert.ok(compiled.ok);
+    const texts = [{ file }];
     const job = {
-      texts: [{ file }],
+      texts,
       pattern: compiled.pattern,
       spans: [[1, 9]] as [number, number][],
+      maxRows: 9,
     };
-    const events = [...grep({ ...job, maxRows: 9 })].filter((event) => event.type === "file");
-    const rows = events.flatMap(({ rows }) => rows);
+    const scan = new Grepper(job).scan(0);
+    let next = scan.next();
+    while (!next.done) next = scan.next();
+    const { rows, total } = next.value;
     assert.deepEqual(rows.map(({ line }) => line), [2, 3]);
     assert.equal(rows[0]?.part?.from, 40 * mb - 150 + 1);
-    assert.equal(events.at(-1)?.total, 3);
+    assert.equal(total, 3);
   });
 
   it("says why a pattern is invalid and how to look for it as text (SR-02)", async () => {

@@ -264,7 +264,7 @@ describe("resolve", () => {
           );
         }
       }),
-      { numRuns: 300 * RUNS },
+      { numRuns: 500 * RUNS },
     );
     assert.ok(found > 0, "the property was never put to the test");
   });
@@ -281,7 +281,7 @@ describe("resolve", () => {
           }
         }
       }),
-      { numRuns: 300 * RUNS },
+      { numRuns: 500 * RUNS },
     );
   });
 });

@@ -1,5 +1,5 @@
-// A workspace on the real disk with the tools of this folder, driven as the loop drives them: arguments
-// parsed, beginBatch once, calls in order, observations into the views.
+// A workspace on the real disk with the core tools, driven through the one door that the loop uses:
+// prepare() every call of a reply, beginBatch once, invoke() in order, observations into the views.
 
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,13 +7,19 @@ import { dirname, join } from "node:path";
 import type { Host } from "../../src/host/host.ts";
 import { localHost } from "../../src/host/local.ts";
 import { EMPTY_BOARD } from "../../src/context/board.ts";
-import { sha256 } from "../../src/runtime/hash.ts";
-import { parseToolArguments } from "../../src/tools/arguments.ts";
+import { invoke, type InvokeEnv, prepare } from "../../src/loop/invoke.ts";
+import { newContext, type Session } from "../../src/loop/session.ts";
+import { Grants } from "../../src/permission/grants.ts";
+import { BlobStore } from "../../src/session/blobs.ts";
+import type { Change, Observation } from "../../src/session/records.ts";
+import { bash } from "../../src/tools/bash.ts";
 import { type Eol, Lines } from "../../src/tools/document.ts";
 import { edit } from "../../src/tools/edit.ts";
 import { read } from "../../src/tools/read.ts";
+import { search } from "../../src/tools/search.ts";
 import { SeenFiles } from "../../src/tools/seen.ts";
-import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../../src/tools/tool.ts";
+import type { Tool, ToolContext } from "../../src/tools/tool.ts";
+import { entryOf } from "../support/scripted.ts";
 
 /** Scale of random runs: 1 in `npm test`, 20 in `npm run test:deep`. */
 export const RUNS = Number(process.env.NANOCODE_RUNS ?? 1);
@@ -33,29 +39,51 @@ export function splitLines(text: string): Line[] {
 }
 
 export interface Call {
-  tool: "Read" | "Edit" | "External";
+  /** `External` writes `{path, write}` as another program would. */
+  tool: "Read" | "Edit" | "Search" | "Bash" | "External";
   args: unknown;
 }
 
-export interface Result extends ToolOutput {
+export interface Result {
   text: string;
-  status: NonNullable<ToolOutput["status"]>;
+  status: string;
+  summary: string;
+  display?: string;
+  observations: Observation[];
+  changes: Change[];
+  images: { mime: string; blob: string }[];
 }
+
+/** The result of what is no call. */
+export const OK: Result = {
+  text: "",
+  status: "ok",
+  summary: "",
+  observations: [],
+  changes: [],
+  images: [],
+};
+
+const TOOLS = new Map(
+  ([read, edit, search, bash] as Tool[]).map((tool) => [tool.name, entryOf(tool)]),
+);
 
 export class Desk {
   readonly root: string;
   readonly cwd: string;
   host: Host;
   seen = new SeenFiles();
-  readonly blobs = new Map<string, Uint8Array>();
+  readonly blobs: BlobStore;
   limits = { outputTokens: 2500, readTokens: 6000, bashTimeout: 60 };
   readonly #top: string;
+  #results = 0;
 
   constructor(files: Record<string, string | Uint8Array> = {}) {
     this.#top = realpathSync(mkdtempSync(join(tmpdir(), "nanocode-tools-")));
     this.root = join(this.#top, "work");
     this.cwd = this.root;
     mkdirSync(this.root);
+    this.blobs = new BlobStore(join(this.#top, "blobs"));
     this.host = localHost({ locks: join(this.#top, "locks") });
     for (const [path, content] of Object.entries(files)) this.write(path, content);
   }
@@ -81,7 +109,7 @@ export class Desk {
     return this.bytes(path).toString("utf8");
   }
 
-  context(batch?: unknown): ToolContext {
+  context(): ToolContext {
     return {
       session: { id: "test", root: this.root, cwd: this.cwd },
       call: { id: "call", tr: "tr.1", turn: 1, step: 1 },
@@ -91,63 +119,72 @@ export class Desk {
       seen: this.seen,
       board: EMPTY_BOARD,
       results: { keys: () => [], get: () => null },
-      batch,
+      batch: undefined,
       emit: () => {},
       openOutput: () => {
         throw new Error("not used here");
       },
-      keep: (bytes) => {
-        const name = sha256(bytes);
-        this.blobs.set(name, bytes.slice());
-        return name;
-      },
-      kept: (name) => this.blobs.get(name) ?? null,
+      keep: (bytes) => this.blobs.keep(bytes),
+      kept: (name) => this.blobs.get(name),
     };
   }
 
-  /** The calls of one reply. `External` writes `{path, write}` as another program would. */
+  #env(): InvokeEnv {
+    const { root, cwd, seen, blobs } = this;
+    const session: Omit<Session, "log"> = {
+      id: "test",
+      root,
+      cwd,
+      seen,
+      blobs,
+      board: EMPTY_BOARD,
+      stored: new Map(),
+      context: newContext(),
+      grants: new Grants(),
+      turn: 1,
+      results: this.#results,
+    };
+    return {
+      session: session as Session, // recording is the batch's business, not done here
+      tools: TOOLS,
+      host: this.host,
+      limits: this.limits,
+      policy: { allow: [], ask: [], deny: [], yolo: true },
+      signal: new AbortController().signal,
+      turn: 1,
+      step: 1,
+      emit: () => {},
+    };
+  }
+
+  /** The calls of one reply; `between` is called before each. */
   async batch(calls: Call[], between?: (index: number) => void): Promise<Result[]> {
-    const tools: Record<string, Tool> = { Read: read as Tool, Edit: edit as Tool };
-    const parsed = calls.map(({ tool, args }) => {
-      const definition = tools[tool];
-      return definition ? { definition, arguments: parseToolArguments(definition, args) } : null;
-    });
-    const inputs = parsed.flatMap((call) =>
-      call?.definition === edit as Tool && call.arguments.ok ? [call.arguments.input] : []
+    const env = this.#env();
+    const prepared = await Promise.all(
+      calls.map(({ tool, args }, i) =>
+        tool === "External" ? null : prepare({ id: `c${i}`, name: tool, args }, env)
+      ),
     );
+    const inputs = prepared.flatMap((call) => call?.tool === edit as Tool ? [call.input] : []);
     const state = inputs.length > 0
       ? await (edit as Tool).beginBatch?.(inputs, this.context())
       : undefined;
     const results: Result[] = [];
-    for (const [i, call] of parsed.entries()) {
+    for (const [i, call] of prepared.entries()) {
       between?.(i);
       if (!call) {
         const { path, write } = calls[i]?.args as { path: string; write: string };
         this.write(path, write);
-        results.push({ output: "", text: "", status: "ok" });
-      } else results.push(await this.#invoke(call.definition, call.arguments, state));
+        results.push(OK);
+        continue;
+      }
+      const outcome = await invoke(call, call.tool === edit as Tool ? state : undefined, env);
+      if (/failed by a fault of its own/.test(outcome.text)) throw new Error(outcome.text);
+      for (const observation of outcome.observations) this.seen.add(observation);
+      results.push(outcome);
     }
+    this.#results = env.session.results;
     return results;
-  }
-
-  async #invoke(
-    tool: Tool,
-    parsed: ReturnType<typeof parseToolArguments<unknown>>,
-    state: unknown,
-  ): Promise<Result> {
-    const ctx = this.context(state);
-    let output: ToolOutput;
-    try {
-      if (!parsed.ok) throw new ToolError(parsed.error);
-      await tool.effects(parsed.input, ctx);
-      output = await tool.run(parsed.input, ctx);
-    } catch (error) {
-      if (!(error instanceof Error) || !/ToolError|HostError/.test(error.name)) throw error;
-      const observations = error instanceof ToolError ? error.observations : [];
-      output = { output: error.message, status: "error", observations };
-    }
-    for (const observation of output.observations ?? []) this.seen.add(observation);
-    return { ...output, text: String(output.output), status: output.status ?? "ok" };
   }
 
   async run(call: Call): Promise<Result> {

@@ -1,6 +1,9 @@
 // Token estimates. A token is about four bytes of UTF-8 (characters would undercount CJK threefold);
 // what the provider counts corrects that for the text at hand.
 
+/** Tokens taken for a window that is not known. */
+export const USUAL_WINDOW = 128_000;
+
 /** Estimated tokens of a text, uncorrected. */
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);

@@ -2,13 +2,8 @@
 // and the same `compact` as compaction that happens by itself (compact.ts). Not here: any word that a
 // person reads about it (ui/compact-lines.ts).
 
-import {
-  limitsOf,
-  mechanicalSummary,
-  type Plan,
-  planCompaction,
-  replacement,
-} from "../context/compact.ts";
+import { limitsOf, type Plan, planCompaction, replacement } from "../context/compact.ts";
+import { mechanicalSummary } from "../context/summary.ts";
 import { historyOf, isUsersWord } from "../context/history.ts";
 import type { NewRecord, SessionRecord } from "../session/records.ts";
 import { compact, estimateWith } from "./compact.ts";

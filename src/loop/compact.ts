@@ -2,17 +2,13 @@
 // results are folded. What is cut and how it reads is context/compact.ts; here is when, who is asked, and
 // that nothing the summariser does can end a session.
 
+import { limitsOf, type Plan, planCompaction, planFolds, replacement } from "../context/compact.ts";
 import {
-  limitsOf,
   mechanicalSummary,
   parseSummary,
-  type Plan,
-  planCompaction,
-  planFolds,
-  replacement,
   type Summary,
   summaryMessages,
-} from "../context/compact.ts";
+} from "../context/summary.ts";
 import type { CompactRecord } from "../session/records.ts";
 import { costOf } from "./limits.ts";
 import { fetchReply } from "./reply.ts";

@@ -5,14 +5,12 @@ import fc from "fast-check";
 import { boardOf } from "../../src/context/board.ts";
 import {
   limitsOf,
-  mechanicalSummary,
-  parseSummary,
   type Plan,
   planCompaction,
   planFolds,
   replacement,
-  summaryMessages,
 } from "../../src/context/compact.ts";
+import { mechanicalSummary, parseSummary, summaryMessages } from "../../src/context/summary.ts";
 import { compose } from "../../src/context/compose.ts";
 import { estimateTokens } from "../../src/context/tokens.ts";
 import type { Message } from "../../src/provider/provider.ts";

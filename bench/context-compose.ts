@@ -10,7 +10,9 @@ import type { NewRecord } from "../src/session/records.ts";
 import { play } from "./context-play.ts";
 
 const STEPS = 100;
-const ROUNDS = 15;
+const ROUNDS = 40;
+/** Requests before that: a session of so many records has made thousands. */
+const WARM_UP = 10;
 
 /** Times of requests in a session of so many records, each one record after the other; milliseconds. */
 export async function timeToCompose(
@@ -36,7 +38,7 @@ export async function timeToCompose(
         log.append(rest[i % rest.length] as NewRecord);
       }
       const long = openSession(log, new BlobStore(session.blobs.folder));
-      for (let round = -1; round < ROUNDS; round++) {
+      for (let round = -WARM_UP; round < ROUNDS; round++) {
         project(
           long,
           log.append({ type: "user", turn: 99, step: 0, text: "go on", source: "typed" }),

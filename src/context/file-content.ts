@@ -2,13 +2,15 @@
 // named. Inline, what changed since it was shown; in the tail, all that was shown.
 
 import type { Observation, SessionRecord } from "../session/records.ts";
-import { block, type FileNow, type FilesPlacement, MAX_FILES, type Range } from "./files.ts";
+import type { FileNow, FilesPlacement, Range } from "./files.ts";
 import { estimateTokens } from "./tokens.ts";
 
 /** Tokens of Content: inline, and as a share of the window in the tail. */
 const INLINE_TOKENS = 1500;
 const TAIL_SHARE = 0.25;
 const USUAL_WINDOW = 128_000;
+/** Files that a block names. */
+export const MAX_FILES = 20;
 /** Requests in which Content shows a region that changed. */
 const MAX_SHOWINGS = 3;
 
@@ -96,4 +98,9 @@ function joined({ known, changed }: FileNow): Range[] {
     else out.push({ ...range });
   }
   return out;
+}
+
+/** A block of FILE STATE; "" when it has no lines. */
+export function block(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? "" : [title, ...lines.map((line) => `- ${line}`)].join("\n");
 }

@@ -145,8 +145,7 @@ export function whoChanged(
       passed.add(before);
       before = ours.get(before);
     }
-    const isOurs = versionsShown(path, records).every((shown) => passed.has(shown));
-    return isOurs ? "an edit of yours" : "a command or someone else";
+    return isShownOnlyIn(path, passed, records) ? "an edit of yours" : "a command or someone else";
   }
   const command = ran.findLast(({ t, ms }) => {
     const end = Date.parse(t);
@@ -155,12 +154,20 @@ export function whoChanged(
   return command ? command.tr : "someone else";
 }
 
-function versionsShown(path: string, records: readonly SessionRecord[]): string[] {
-  return records.flatMap((record) =>
-    record.type === "result" || record.type === "compact"
-      ? (record.observations ?? []).flatMap((shown) => shown.path === path ? shown.version : [])
-      : []
-  );
+/** Were lines of the file shown in these versions only? */
+function isShownOnlyIn(
+  path: string,
+  versions: ReadonlySet<string>,
+  records: readonly SessionRecord[],
+): boolean {
+  for (let i = records.length - 1; i >= 0; i--) {
+    const record = records[i];
+    if (record?.type !== "result" && record?.type !== "compact") continue;
+    for (const shown of record.observations ?? []) {
+      if (shown.path === path && !versions.has(shown.version)) return false;
+    }
+  }
+  return true;
 }
 
 function oneLine(text: string, limit: number): string {

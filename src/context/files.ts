@@ -4,7 +4,7 @@
 
 import type { Observation, SessionRecord } from "../session/records.ts";
 import { type Board, focusOf } from "./board.ts";
-import { contentOf } from "./file-content.ts";
+import { block, contentOf, MAX_FILES } from "./file-content.ts";
 import {
   checkLines,
   editLines,
@@ -59,8 +59,6 @@ export interface FileNow {
 
 /** Tokens of everything but Content. */
 const STATE_TOKENS = 600;
-/** Files that are named. */
-export const MAX_FILES = 20;
 /** Ranges that are named of a file. */
 const MAX_RANGES = 8;
 /** The files that are to be looked at, the one shown last first. */
@@ -137,10 +135,6 @@ const INTRO =
   "--- FILE STATE ---\nTrue now of the files you have seen; where older results differ, this holds.";
 /** Files that there was no room for: what is not named must not pass for what it was. */
 const UNNAMED = "more that differ; Read before you rely on them";
-
-export function block(title: string, lines: readonly string[]): string {
-  return lines.length === 0 ? "" : [title, ...lines.map((line) => `- ${line}`)].join("\n");
-}
 
 function tokensOf(blocks: Record<string, string>): number {
   return Object.values(blocks).reduce((sum, text) => sum + estimateTokens(text), 0);

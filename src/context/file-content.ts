@@ -3,12 +3,12 @@
 
 import type { Observation, SessionRecord } from "../session/records.ts";
 import type { FileNow, FilesPlacement, Range } from "./files.ts";
-import { estimateTokens } from "./tokens.ts";
+import { estimateTokens, USUAL_WINDOW } from "./tokens.ts";
 
 /** Tokens of Content: inline, and as a share of the window in the tail. */
 const INLINE_TOKENS = 1500;
 const TAIL_SHARE = 0.25;
-const USUAL_WINDOW = 128_000;
+
 /** Files that a block names. */
 export const MAX_FILES = 20;
 /** Requests in which Content shows a region that changed. */

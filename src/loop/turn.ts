@@ -179,7 +179,7 @@ async function steps(session: Session, deps: TurnDeps, run: Run): Promise<End> {
     );
     if (run.signal.aborted) return { reason: "interrupt" };
     if (run.repeat.stuck && !await mayGoOn(deps, run)) {
-      const detail = "Stopped: the model made the same call with the same result five times.";
+      const detail = "Stopped: the model made the same calls with the same results five times.";
       return { reason: "repeat", detail };
     }
   }
@@ -284,7 +284,7 @@ function skipCut(call: RecordedCall, finish: string, session: Session, run: Run)
 /** Five identical calls: the person decides; without one the turn ends. */
 async function mayGoOn({ ask }: TurnDeps, run: Run): Promise<boolean> {
   run.repeat.reset();
-  const preview = "The model made the same call with the same result five times. Let it go on?";
+  const preview = "The model made the same calls with the same results five times. Let it go on?";
   const request = {
     call: "",
     tool: "repeat",

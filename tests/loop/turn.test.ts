@@ -335,6 +335,30 @@ describe("turn", () => {
     b.close();
   });
 
+  it("notices circles of several calls, and one error whatever the arguments (CX-16)", async () => {
+    const failing = echoTool({
+      name: "Fail",
+      run: () => Promise.reject(new ToolError("no anchor has this form; the lines are 1:abc|x")),
+    });
+    const b = bench([echoTool(), failing]);
+    const call = (name: string, text: string) => ({ calls: [{ name, args: { text } }] });
+    const turns = Array.from({ length: 20 }, (_, i) => call(i % 2 ? "Echo" : "Fail", "same"));
+    const events = await b.run(scripted(turns));
+    assert.equal(endOf(events)?.reason, "repeat");
+    assert.equal(endOf(events)?.steps, 10);
+    const provider = scripted(Array.from({ length: 9 }, (_, i) => call("Fail", `${i}`)));
+    const others = await b.run(provider, { limits: { steps: 8 } });
+    const texts = ofType(others, "call_end").map((event) => event.text);
+    assert.doesNotMatch(texts[1] ?? "", /in a row/);
+    assert.match(texts[2] ?? "", /This error came 3 times in a row/);
+    assert.equal(endOf(others)?.reason, "steps");
+    assert.match(
+      provider.requests[4]?.messages.at(-1)?.text ?? "",
+      /Recent tool errors:(\n- .*){4}/,
+    );
+    b.close();
+  });
+
   it("queued text enters before the next request and leaves the queue only when that succeeded", async () => {
     const b = bench();
     const waiting = ["and this"];

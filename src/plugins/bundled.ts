@@ -30,6 +30,7 @@ export async function bundled(assets: URL, list: BundledList | null): Promise<Bu
     return {
       plugins: list.plugins.map(({ directory, manifest, load }) => ({
         manifest,
+        tier: "built-in",
         folder: join(root, "plugins", directory),
         load,
       })),
@@ -53,6 +54,7 @@ function readPlugins(folder: string): Plugin[] {
       const manifest = JSON.parse(readFileSync(join(path, "plugin.json"), "utf8")) as Manifest;
       const plugin: Plugin = {
         manifest,
+        tier: "built-in",
         folder: path,
         load: () => {
           const { entry } = extensionOf(plugin);

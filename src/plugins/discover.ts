@@ -31,8 +31,14 @@ export interface PluginFolders {
 /** Every plugin on the disk, by tier and name. A folder that is none is left alone; a bad one says why. */
 export async function discover({ home, root, flags, cwd }: PluginFolders): Promise<Found[]> {
   const places: { tier: Tier; folder: string; within: string | null }[] = [
-    ...children(join(home, "plugins")).map((folder) => ({ tier: "user" as const, folder, within: null })),
-    ...(root === null || join(root, ".nanocode") === home ? [] : children(join(root, ".nanocode", "plugins")))
+    ...children(join(home, "plugins")).map((folder) => ({
+      tier: "user" as const,
+      folder,
+      within: null,
+    })),
+    ...(root === null || join(root, ".nanocode") === home
+      ? []
+      : children(join(root, ".nanocode", "plugins")))
       .map((folder) => ({ tier: "project" as const, folder, within: root })),
     ...flags.map((path) => ({ tier: "flag" as const, folder: resolve(cwd, path), within: null })),
   ];
@@ -43,7 +49,9 @@ export async function discover({ home, root, flags, cwd }: PluginFolders): Promi
     const text = manifestText(folder, within);
     if ("fault" in text) return { ...base, manifest: null, fault: text.fault };
     const checked = checkManifest(text.text);
-    if (!checked.ok) return { ...base, manifest: null, fault: `${MANIFEST_FILE}: ${checked.fault}` };
+    if (!checked.ok) {
+      return { ...base, manifest: null, fault: `${MANIFEST_FILE}: ${checked.fault}` };
+    }
     const { manifest, warnings } = checked;
     return { ...base, name: manifest.name, folder: text.folder, manifest, warnings, fault: null };
   });

@@ -107,5 +107,7 @@ function placeOf(error: unknown, folder: string): string {
     (error.stack ?? "").split("\n").find((line) => line.includes(folder)) ?? "",
   );
   if (file) return `${message} (${file}:${position?.line ?? "?"})`;
-  return stack ? `${message} (${stack[1]?.replace(`${folder}/`, "").replace(/\?.*$/, "")}:${stack[2]})` : message;
+  return stack
+    ? `${message} (${stack[1]?.replace(`${folder}/`, "").replace(/\?.*$/, "")}:${stack[2]})`
+    : message;
 }

@@ -16,7 +16,10 @@ const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Inside the plugin's folder: `./x/y.ts` or `x/y.ts`, no `..`, nothing absolute. */
 const INSIDE = /^(?!\/)(?![A-Za-z]:)(?!.*(?:^|\/)\.\.(?:\/|$))[^\\\0]+$/;
 
-const inside = z.string().regex(INSIDE, "must be a path inside the plugin's folder, like ./index.ts");
+const inside = z.string().regex(
+  INSIDE,
+  "must be a path inside the plugin's folder, like ./index.ts",
+);
 const named = z.string().regex(TOOL_NAME, "must be 1 to 64 letters, digits, _ or -");
 const env = z.string().regex(ENV_NAME, "must be the name of an environment variable");
 const strings = z.array(z.string().min(1));
@@ -69,7 +72,10 @@ const extension = z.object({
   engines: z.object({ nanocode: z.string().optional() }).optional(),
   entry: inside.optional(),
   activation: z.array(
-    z.string().regex(/^on(?:Startup|(?:Tool|Command|Hook|Provider|File):.+)$/, "must be like onTool:NAME or onStartup"),
+    z.string().regex(
+      /^on(?:Startup|(?:Tool|Command|Hook|Provider|File):.+)$/,
+      "must be like onTool:NAME or onStartup",
+    ),
   ).optional(),
   contributes: z.object({
     tools: z.array(tool).optional(),
@@ -94,7 +100,8 @@ export const manifestSchema = z.object({
     PLUGIN_NAME,
     "must be 1 to 64 of a-z, 0-9, - and ., with a letter or digit at both ends",
   ),
-  version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/, "must be like 1.2.3").optional(),
+  version: z.string().regex(/^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/, "must be like 1.2.3")
+    .optional(),
   description: z.string().max(2000).optional(),
   author: z.object({
     name: z.string(),
@@ -153,7 +160,9 @@ function faultOf({ extensions }: Manifest): string | null {
   if (!ours) return null;
   const where = `extensions["${EXTENSION}"]`;
   if (!API_VERSIONS.includes(ours.apiVersion)) {
-    return `${where}.apiVersion is ${ours.apiVersion}; this nanocode knows ${API_VERSIONS.join(", ")}`;
+    return `${where}.apiVersion is ${ours.apiVersion}; this nanocode knows ${
+      API_VERSIONS.join(", ")
+    }`;
   }
   const range = ours.engines?.nanocode;
   if (range !== undefined && satisfies(VERSION, range) !== true) {
@@ -163,11 +172,13 @@ function faultOf({ extensions }: Manifest): string | null {
       : `${where}.engines.nanocode is ${JSON.stringify(range)}, which is no version range`;
   }
   const { tools = [], commands = [], providers = [], hooks = [] } = ours.contributes ?? {};
-  for (const [what, names] of [
-    ["tool", tools.map(({ name }) => name)],
-    ["command", commands.map(({ name }) => name)],
-    ["provider", providers.map(({ id }) => id)],
-  ] as const) {
+  for (
+    const [what, names] of [
+      ["tool", tools.map(({ name }) => name)],
+      ["command", commands.map(({ name }) => name)],
+      ["provider", providers.map(({ id }) => id)],
+    ] as const
+  ) {
     const twice = names.find((name, i) => names.indexOf(name) !== i);
     if (twice !== undefined) return `declares the ${what} ${twice} twice`;
   }
@@ -183,7 +194,9 @@ function faultOf({ extensions }: Manifest): string | null {
 function unknownFields(value: unknown, schema: z.ZodType, path: string): string[] {
   const inner = schema instanceof z.ZodOptional ? schema.unwrap() as z.ZodType : schema;
   if (inner instanceof z.ZodArray && Array.isArray(value)) {
-    return value.flatMap((item, i) => unknownFields(item, inner.element as z.ZodType, `${path}[${i}]`));
+    return value.flatMap((item, i) =>
+      unknownFields(item, inner.element as z.ZodType, `${path}[${i}]`)
+    );
   }
   if (!(inner instanceof z.ZodObject) || typeof value !== "object" || value === null) return [];
   const shape = inner.shape as Record<string, z.ZodType>;

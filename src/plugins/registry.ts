@@ -35,7 +35,7 @@ export function pluginProviders(plugins: readonly Plugin[]): ProviderDeclaration
 
 async function findTool(plugin: Plugin, name: string): Promise<PluginTool> {
   const module = await plugin.load();
-  const tools = (module.default?.tools ?? []) as readonly PluginTool[];
+  const tools = ((module.default as { tools?: unknown }).tools ?? []) as readonly PluginTool[];
   const tool = tools.find((candidate) => candidate.name === name);
   if (!tool) {
     throw new Error(

@@ -34,7 +34,9 @@ export function treeOf(folder: string): Tree {
     for (const name of readdirSync(join(folder, below)).sort()) {
       if (below === "" && name === ".git") continue;
       const path = below === "" ? name : `${below}/${name}`;
-      if (/[\\\0-\x1f\x7f]/.test(name)) throw refused(folder, path, "has a name that is not portable");
+      if (/[\\\0-\x1f\x7f]/.test(name)) {
+        throw refused(folder, path, "has a name that is not portable");
+      }
       const same = folded.get(path.normalize("NFC").toLowerCase());
       if (same !== undefined) throw refused(folder, path, `differs from ${same} only in case`);
       folded.set(path.normalize("NFC").toLowerCase(), path);
@@ -51,7 +53,11 @@ export function treeOf(folder: string): Tree {
           "Bundle it, or leave out what it does not need.",
         );
       }
-      files.push({ path, sha256: hashFile(join(folder, path)), isExecutable: (info.mode & 0o111) !== 0 });
+      files.push({
+        path,
+        sha256: hashFile(join(folder, path)),
+        isExecutable: (info.mode & 0o111) !== 0,
+      });
     }
   };
   visit("");
@@ -64,7 +70,10 @@ export function treeOf(folder: string): Tree {
 }
 
 function refused(folder: string, path: string, why: string): UserError {
-  return new UserError(`the plugin ${folder} cannot be used: ${path} ${why}`, "Remove or rename it.");
+  return new UserError(
+    `the plugin ${folder} cannot be used: ${path} ${why}`,
+    "Remove or rename it.",
+  );
 }
 
 function hashFile(path: string): string {
@@ -72,7 +81,9 @@ function hashFile(path: string): string {
   try {
     const hash = newSha256();
     const buffer = new Uint8Array(Math.min(1 << 20, Math.max(1, fstatSync(fd).size)));
-    for (let n = readSync(fd, buffer); n > 0; n = readSync(fd, buffer)) hash.update(buffer.subarray(0, n));
+    for (let n = readSync(fd, buffer); n > 0; n = readSync(fd, buffer)) {
+      hash.update(buffer.subarray(0, n));
+    }
     return hash.digest("hex");
   } finally {
     closeSync(fd);

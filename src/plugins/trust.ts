@@ -113,7 +113,9 @@ export class TrustStore {
     if (!existsSync(this.path)) return { version: 1, roots: {} };
     try {
       const value = JSON.parse(readFileSync(this.path, "utf8")) as Stored;
-      if (value.version === 1 && typeof value.roots === "object" && value.roots !== null) return value;
+      if (value.version === 1 && typeof value.roots === "object" && value.roots !== null) {
+        return value;
+      }
     } catch { /* said below */ }
     throw new UserError(
       `${this.path} cannot be read as the store of trust`,

@@ -3,8 +3,14 @@
 
 export { definePlugin, defineTool, ToolError } from "./src/plugins/sdk.ts";
 export type {
+  ExecOptions,
+  ExecResult,
+  HookAnswer,
+  HookInput,
   PluginContext,
   PluginDefinition,
+  PluginFiles,
+  PluginHook,
   PluginSkill,
   PluginTool,
 } from "./src/plugins/sdk.ts";

@@ -7,7 +7,7 @@ export default definePlugin({
   tools: [
     defineTool({
       name: "Skill",
-      description: "Loads a skill listed in Environment, when its description fits the task.",
+      description: "Loads a skill of Environment by name.",
       input: z.strictObject({ name: z.string() }),
       example: { name: "commit" },
       effects: () => [],
@@ -18,10 +18,7 @@ export default definePlugin({
           const names = ctx.skills.map((candidate) => candidate.name).join(", ") || "none";
           throw new ToolError(`There is no skill "${name}". The skills are: ${names}.`);
         }
-        return {
-          output: `<Skill name="${skill.name}">\n${await skill.body()}\n</Skill>`,
-          summary: skill.description,
-        };
+        return { output: await skill.body(), summary: skill.description };
       },
     }),
   ],

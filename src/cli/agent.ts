@@ -1,5 +1,7 @@
 // `nanocode` and `nanocode -p`: the agent itself.
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { UserError } from "../runtime/errors.ts";
 import type { Options } from "./args.ts";
 import type { Program } from "./run.ts";
@@ -59,6 +61,11 @@ async function withSession(options: Options, workspace: Workspace): Promise<Opti
   return { ...options, resume: await pickSession(files) };
 }
 
+/** Is there a folder of plugins at all? Looking into it takes modules that most starts do without. */
+function mayHoldPlugins({ root }: Workspace): boolean {
+  return existsSync(join(root, ".nanocode", "plugins"));
+}
+
 /** Sets up; a person at a terminal without any key is offered what there is. */
 async function setUpOrAsk(given: Options, program: Program): Promise<Ready> {
   const [{ setUp }, { NoModelError }] = await Promise.all([
@@ -66,6 +73,9 @@ async function setUpOrAsk(given: Options, program: Program): Promise<Ready> {
     import("../provider/choose.ts"),
   ]);
   const workspace = findWorkspace(given.cwd);
+  if (!given.print && mayHoldPlugins(workspace)) {
+    await (await import("./trust.ts")).askTrust(workspace);
+  }
   const options = await withSession(given, workspace);
   try {
     return { setup: await setUp(options, program, workspace) };

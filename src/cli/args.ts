@@ -16,6 +16,14 @@ export interface Options {
   yolo: boolean;
   allow: string[];
   deny: string[];
+  /** Folders of plugins to use as well. */
+  plugins: string[];
+  /** Exit when something of the project is not trusted. */
+  requireTrust: boolean;
+  /** Trusts what has this digest, for this run. */
+  trustDigest?: string;
+  /** Leave out rules, skills and commands of the project. */
+  noProjectText: boolean;
   continue: boolean;
   /** Session id, or "" to choose one. */
   resume?: string;
@@ -111,6 +119,28 @@ export const FLAGS: readonly Flag[] = [
   },
   { name: "deny", value: "RULE", help: "always refuse", set: (o, value) => o.deny.push(value) },
   {
+    name: "plugin",
+    value: "PATH",
+    help: "use the plugin in this folder, too",
+    set: (o, value) => o.plugins.push(value),
+  },
+  {
+    name: "require-trust",
+    help: "exit 6 when something of the project is not trusted",
+    set: (o) => (o.requireTrust = true),
+  },
+  {
+    name: "trust-digest",
+    value: "DIGEST",
+    help: "trust for this run what nanocode trust --digest names",
+    set: (o, value) => (o.trustDigest = value),
+  },
+  {
+    name: "no-project-text",
+    help: "leave out rules, skills and commands of the project",
+    set: (o) => (o.noProjectText = true),
+  },
+  {
     name: "continue",
     short: "c",
     help: "go on with this project's last session",
@@ -157,6 +187,9 @@ export function parseArgs(argv: readonly string[]): Options {
     yolo: false,
     allow: [],
     deny: [],
+    plugins: [],
+    requireTrust: false,
+    noProjectText: false,
     continue: false,
     demo: false,
     json: false,

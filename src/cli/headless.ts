@@ -1,6 +1,6 @@
 // `nanocode -p`: one turn without a terminal. Nothing ever waits for an answer.
 
-import { turn } from "../loop/turn.ts";
+import { turn, type UserInput } from "../loop/turn.ts";
 import { EXIT, UserError } from "../runtime/errors.ts";
 import { jsonRenderer, streamJsonRenderer } from "../ui/json.ts";
 import { direct, isTerminal, outOf } from "../ui/out.ts";
@@ -48,11 +48,17 @@ export async function runHeadless(options: Options, setup: Setup, prompt: string
   };
   for (const signal of signals) process.on(signal, onSignal);
   stdout.closed.addEventListener("abort", () => interrupt.abort()); // the reader went away
+  const warn = (message: string) => stderr.write(`warning: ${message}\n`);
+  const words = options.words.join(" ");
+  const input: UserInput = words.startsWith("/")
+    ? await (await import("./prompt-commands.ts"))
+      .headlessInput(words, prompt, setup.knowledge.commands, warn)
+    : { text: prompt, source: "typed" };
   const session = setup.session();
-  for (const warning of setup.warnings) stderr.write(`warning: ${warning}\n`);
+  for (const warning of setup.warnings) warn(warning);
   const tally = new TurnTally();
   const deps = setup.turnDeps(interrupt.signal);
-  for await (const event of turn(session, { text: prompt, source: "typed" }, deps)) {
+  for await (const event of turn(session, input, deps)) {
     tally.add(event);
     renderer.event(event);
   }

@@ -31,6 +31,12 @@ export async function run(program: Program): Promise<void> {
 }
 
 async function dispatch(argv: string[], program: Program): Promise<number> {
+  if (argv[0] === "trust") {
+    return await (await import("./trust.ts")).trustCommand(argv.slice(1), print);
+  }
+  if (argv[0] === "plugin") {
+    return await (await import("./plugin.ts")).pluginCommand(argv.slice(1), program, print);
+  }
   const { parseArgs } = await import("./args.ts");
   const options = parseArgs(argv);
   if (options.help) {

@@ -8,14 +8,16 @@ import { detectCommands, environmentText } from "../context/environment.ts";
 import SYSTEM from "../context/system.md" with { type: "text" };
 import type { LocalHost } from "../host/local.ts";
 import { localHost } from "../host/local.ts";
-import { findRules, type RuleFile } from "../knowledge/rules.ts";
-import type { Skill } from "../knowledge/skills.ts";
+import type { Found } from "../knowledge/find.ts";
+import { skillsFor } from "../knowledge/skills.ts";
 import { openSession, repair, type Session } from "../loop/session.ts";
 import type { ModelChoice, TurnDeps } from "../loop/turn.ts";
 import type { Policy } from "../permission/policy.ts";
 import { parseRule } from "../permission/rules.ts";
 import { bundled } from "../plugins/bundled.ts";
-import { pluginProviders, pluginTools } from "../plugins/registry.ts";
+import { pluginProviders } from "../plugins/registry.ts";
+import { SessionPlugins } from "../plugins/session.ts";
+import { TrustStore } from "../plugins/trust.ts";
 import { chooseModel } from "../provider/choose.ts";
 import { UserError } from "../runtime/errors.ts";
 import { shortHash } from "../runtime/hash.ts";
@@ -25,9 +27,10 @@ import type { ToolEntry } from "../tools/tool.ts";
 import { VERSION } from "../version.ts";
 import type { Options } from "./args.ts";
 import { coreTools, warmUp } from "./core-tools.ts";
+import { openKnowledge, type SessionKnowledge } from "./knowledge.ts";
 import type { Program } from "./run.ts";
 import { whichSession } from "./which-session.ts";
-import type { Workspace } from "./workspace.ts";
+import { projectRoot, type Workspace } from "./workspace.ts";
 
 /** Everything a turn needs but its input, its signal and who answers questions. */
 export interface Setup {
@@ -36,7 +39,9 @@ export interface Setup {
   model: ModelChoice;
   host: LocalHost;
   tools: ReadonlyMap<string, ToolEntry>;
+  plugins: SessionPlugins;
   policy: Policy;
+  knowledge: SessionKnowledge;
   /** Lines for the person: ignored settings, a session that had to be forked or repaired. */
   warnings: string[];
   /** The session, opened or made when first asked for. */
@@ -65,13 +70,34 @@ export async function setUp(
     ...(options.config === undefined ? {} : { file: options.config }),
     flags: flagsOf(options),
   });
-  const { plugins, skills } = await bundled(program.assets, program.bundled);
-  const core = await coreTools(program.bundled?.coreTools ?? null);
+  const { plugins: builtIn, skills } = await bundled(program.assets, program.bundled);
+  const core = await coreTools(program.bundled?.coreTools ?? null, () => plugins);
+  const plugins: SessionPlugins = await SessionPlugins.open({
+    bundled: builtIn,
+    folders: { home, root: projectRoot(workspace), flags: options.plugins, cwd },
+    trust: new TrustStore(home),
+    digest: options.trustDigest,
+    skills: (ctx) => skillsFor(knowledge.found.skills, ctx),
+    reloadKnowledge: () => knowledge.reload(),
+    core,
+    warn: (message) => process.stderr.write(`warning: ${message}\n`),
+  });
+  const knowledge: SessionKnowledge = await openKnowledge(
+    options,
+    workspace,
+    skills,
+    () => plugins.opened.plugins,
+  );
+  warnings.push(...plugins.warnings, ...knowledge.found.warnings);
+  if (options.requireTrust) {
+    const { items, refused } = plugins.opened;
+    (await import("./trust.ts")).requireTrust(items.filter((item) => refused.has(item)));
+  }
   let warm = false;
   const chosen = await chooseModel({
     ...(config.model === undefined ? {} : { model: config.model }),
     providers: config.providers,
-    declared: pluginProviders(plugins),
+    declared: pluginProviders(plugins.opened.plugins),
     env: process.env,
     fetch(input, init) {
       const response = fetch(input, init);
@@ -92,17 +118,11 @@ export async function setUp(
     );
   }
   if (options.record) model.provider = await recordTo(options.record, model, workspace);
-  const tools = new Map<string, ToolEntry>();
-  for (const entry of [...core, ...pluginTools(plugins, skills)]) {
-    tools.set(entry.spec.name, entry);
-  }
-  const policy = policyOf(config, grant);
+  const granted = policyOf(config, grant);
+  const policy = { ...granted, allow: [...granted.allow, ...knowledge.grants] };
   const host = localHost({ locks: join(home, "locks"), env: config.bash.env });
   const folder = projectFolder(home, root);
   const goesOn = options.continue || options.resume !== undefined;
-  // A session that goes on keeps the rules it began with.
-  const rules = goesOn ? { files: [], warnings: [] } : findRules(workspace);
-  warnings.push(...rules.warnings);
   let open: { log: OpenLog; session: Session } | null = null;
   const openOnce = () => {
     open ??= openOrCreate(
@@ -112,9 +132,9 @@ export async function setUp(
         root,
         cwd,
         version: VERSION,
-        environment: environment(workspace, config, rules.files, skills),
+        environment: environment(workspace, config, knowledge.found),
       }),
-      rules.files,
+      knowledge.found,
       warnings,
     );
     return open.session;
@@ -125,23 +145,28 @@ export async function setUp(
     config,
     model,
     host,
-    tools,
+    tools: plugins.tools,
+    plugins,
     policy,
+    knowledge,
     warnings,
     session: openOnce,
     turnDeps: (signal) => ({
       model,
-      tools,
+      tools: plugins.tools,
       host,
       policy,
       limits: config.limits,
       toolLimits: config.context,
       system: SYSTEM,
       files: config.context.files,
+      knowledge: knowledge.found,
+      ...(plugins.hooks === null ? {} : { hooks: plugins.hooks }),
       signal,
     }),
     close() {
       host.killAll();
+      void plugins.close();
       open?.log.close();
     },
   };
@@ -173,8 +198,7 @@ function policyOf(config: Config, grant: Grant): Policy {
 function environment(
   { cwd }: Workspace,
   config: Config,
-  rules: readonly RuleFile[],
-  skills: readonly Skill[],
+  { files, skills }: Found,
 ): string {
   return environmentText({
     cwd,
@@ -187,8 +211,8 @@ function environment(
     shell: "bash",
     bashTimeout: config.context.bashTimeout,
     commands: detectCommands(),
-    rules,
-    skills: skills.map(({ name, description }) => ({ name, description })),
+    rules: files,
+    skills,
   });
 }
 
@@ -196,7 +220,7 @@ function openOrCreate(
   options: Options,
   folder: string,
   header: () => Parameters<typeof createLog>[1],
-  rules: readonly RuleFile[],
+  { files }: Found,
   warnings: string[],
 ): { log: OpenLog; session: Session } {
   const file = options.resume !== undefined || options.continue
@@ -204,7 +228,7 @@ function openOrCreate(
     : null;
   if (!file) {
     const log = createLog(folder, header());
-    for (const { path, text } of rules) {
+    for (const { path, text } of files) {
       // Not sha-256: node:crypto takes longer to load than all of this.
       const version = shortHash(text);
       log.log.append({ type: "loaded", turn: 0, step: 0, kind: "rule", path, version });

@@ -59,6 +59,11 @@ function safeHomedir(): string | undefined {
   }
 }
 
+/** The workspace as a project with files of its own; null where its `.nanocode` is the user's. */
+export function projectRoot({ home, root }: Workspace): string | null {
+  return join(root, ".nanocode") === home ? null : root;
+}
+
 /** Never climbs to $HOME or /: a repository there would make everything the workspace. */
 function findRoot(cwd: string, user: string | null): string {
   for (let folder = cwd; folder !== dirname(folder) && folder !== user; folder = dirname(folder)) {

@@ -4,7 +4,14 @@
 
 import type { CompactRecord, Observation, SessionRecord, UserRecord } from "../session/records.ts";
 import type { FileNow } from "./files.ts";
-import { type History, historyOf, isUsersWord, resultHead, startOfTurn } from "./history.ts";
+import {
+  type History,
+  historyOf,
+  isUsersWord,
+  loadedIn,
+  resultHead,
+  startOfTurn,
+} from "./history.ts";
 import { firstLine, type LISTS, middleOut, type Summary } from "./summary.ts";
 import { estimateTokens, USUAL_WINDOW } from "./tokens.ts";
 
@@ -42,6 +49,8 @@ export interface Plan {
   previous: CompactRecord | null;
   /** Everything the user said in them and before, in order. */
   words: UserRecord[];
+  /** Rules and skills that were loaded in them and before, as they were shown. */
+  loaded: string[];
   /** The turn under way, when a part of it is summarised too. */
   openTurn: number | null;
 }
@@ -71,8 +80,17 @@ export function planCompaction(
     old,
     previous: history.compact,
     words: records.slice(0, end).filter(isUsersWord),
+    loaded: loadedTexts(records, end),
     openTurn: end > current ? records[current]?.turn ?? null : null,
   };
+}
+
+function loadedTexts(records: readonly SessionRecord[], end: number): string[] {
+  const keys = loadedIn(records);
+  return keys.size === 0 ? [] : records.slice(0, end).flatMap((record) => {
+    if (record.type === "user" && keys.has(record.id)) return record.text;
+    return record.type === "result" && keys.has(record.tr) ? `${record.tr} ${record.text}` : [];
+  });
 }
 
 /** Where the newest finished turn begins, or `current` when it is too large to be kept. */
@@ -105,11 +123,13 @@ export function planFolds(
 ): string[] {
   const { from, folded } = historyOf(records);
   const until = startOfLastSteps(records, startOfTurn(records));
+  const loaded = loadedIn(records);
   const keys: string[] = [];
   let left = tokens;
   for (let i = from; i < until && left > target; i++) {
     const record = records[i];
     if (record?.type !== "result" || folded.has(record.tr)) continue;
+    if (loaded.has(record.tr)) continue;
     const gain = tokensOf(record) - estimateTokens(resultHead(record)) - 25;
     if (gain <= 25 || record.tr === "-") continue;
     keys.push(record.tr);
@@ -145,6 +165,7 @@ export function replacement(
     texts: [
       summaryText(summary, records),
       wordsText(plan, all * WORDS_SHARE),
+      ...(plan.loaded.length === 0 ? [] : [[LOADED, ...plan.loaded].join("\n\n")]),
       ...(content.text === "" ? [] : [content.text]),
     ],
     observations: content.observations,
@@ -201,6 +222,8 @@ function wordsText({ words, openTurn }: Plan, tokens: number): string {
     ),
   ].join("\n");
 }
+
+const LOADED = "--- Loaded before ---\nRules and skills that hold for the rest of the session.";
 
 /** Lines of files that were shown and still hold, once more, so that nothing need be read again. */
 function fileContent(

@@ -1,6 +1,7 @@
 // The Environment message: what holds for the whole session: facts, rules, skills. It is written once
 // into the session's header, so that the cached prefix never changes (nothing volatile stands here: no
-// date, no git). Not here: where rules and skills come from (knowledge/).
+// date, no git). Also how rules look that are shown later. Not here: where rules and skills come from
+// (knowledge/).
 
 import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -30,8 +31,8 @@ export interface EnvironmentFacts {
   commands: string[];
   /** The most general ones first, the nearest last. */
   rules: readonly RuleText[];
-  /** Name and description of each skill, sorted. */
-  skills: { name: string; description: string }[];
+  /** The catalogue: each skill, sorted; its description may be empty. */
+  skills: readonly { name: string; description: string; tier: "built-in" | "user" | "project" }[];
 }
 
 /** Which of the known commands stand on PATH; no process is started. */
@@ -59,23 +60,41 @@ export function environmentText(facts: EnvironmentFacts): string {
     `- detected_commands: ${facts.commands.join(", ") || "none"}`,
   ];
   if (facts.rules.length > 0) lines.push("", RULES);
-  for (const { tier, shown, text, note } of facts.rules) {
-    lines.push("", `--- ${tier === "user" ? "User" : "Project"} rules: ${shown} ---`);
-    if (text !== "") lines.push(withoutTitles(text));
-    if (note !== undefined) lines.push(`[${note}]`);
-  }
+  for (const rule of facts.rules) lines.push("", ...ruleLines(rule));
   if (facts.skills.length > 0) {
     lines.push("", "--- Skills ---");
-    for (const { name, description } of facts.skills) lines.push(`- ${name}: ${description}`);
+    for (const { name, description, tier } of facts.skills) {
+      const title = tier === "project" ? `${name} (of this project)` : name;
+      lines.push(`- ${title}${description === "" ? "" : `: ${description}`}`);
+    }
   }
   return lines.join("\n");
+}
+
+/** The message that shows rules once files they are for were read or edited. */
+export function rulesText(rules: readonly (RuleText & { globs: readonly string[] })[]): string {
+  const blocks = rules.flatMap((rule) => ["", ...ruleLines(rule, ` for ${rule.globs.join(", ")}`)]);
+  return [LATER_RULES, ...blocks].join("\n");
+}
+
+function ruleLines({ tier, shown, text, note }: RuleText, what = ""): string[] {
+  const title = `${tier === "user" ? "User" : "Project"} rules: ${shown}${what}`;
+  return [
+    `--- ${title.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?")} ---`,
+    ...(text === "" ? [] : [withoutTitles(text)]),
+    ...(note === undefined ? [] : [`[${note}]`]),
+  ];
 }
 
 const RULES =
   "Rules for work here follow, the nearest last. Where two differ the later one wins, and what the user " +
   "says in this session wins over all. They grant no permission.";
 
+const LATER_RULES =
+  "Rules for files that you have just read or edited. They stand above those of Environment and below what " +
+  "the user says, and grant no permission.";
+
 /** A line that reads like the title of a block (`--- FILE STATE ---`) is escaped as in markdown. */
-function withoutTitles(text: string): string {
+export function withoutTitles(text: string): string {
   return text.replaceAll(/^([^\S\n]*)(?=\p{Pd}{3,}[^\S\n]*[^\s\p{Pd}|:+])/gmu, "$1\\");
 }

@@ -7,6 +7,7 @@ import type {
   ResultRecord,
   SessionRecord,
   UserRecord,
+  UserSource,
 } from "../session/records.ts";
 
 export interface History {
@@ -45,7 +46,18 @@ export function* visible({ records, from }: History): Generator<SessionRecord> {
 
 /** Is this what the user (or whoever speaks for the user) said? */
 export function isUsersWord(record: SessionRecord): record is UserRecord {
-  return record.type === "user" && record.source !== "nudge";
+  return record.type === "user" && !OURS.has(record.source);
+}
+
+const OURS: ReadonlySet<UserSource> = new Set(["nudge", "rule", "skill"]);
+
+/** Keys of results and ids of messages that show a rule or a skill: no compaction touches them. */
+export function loadedIn(records: readonly SessionRecord[]): ReadonlySet<string> {
+  const out = new Set<string>();
+  for (const record of records) {
+    if (record.type === "loaded" && record.in !== undefined) out.add(record.in);
+  }
+  return out;
 }
 
 /** Index of the record with which the newest turn begins; the number of records when there is none. */

@@ -46,6 +46,8 @@ export function summaryMessages({ old, previous }: Plan, window: number | null):
 function told(record: SessionRecord, tokens: number): string[] {
   switch (record.type) {
     case "user":
+      // Rules and skills stay as they are, beside the summary.
+      if (!isUsersWord(record)) return [];
       return [`## User (turn ${record.turn})`, middleOut(record.text, tokens * 5)];
     case "reply":
       return [

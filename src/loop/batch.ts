@@ -55,6 +55,7 @@ export async function runBatch(
       const item = group[i] as Prepared;
       outcome.text += annotate(item, outcome);
       record(item, outcome, env);
+      await tellHooks(item, outcome, env);
       finished.push({ prepared: item, outcome });
       refused ||= outcome.refusedByUser === true;
     }
@@ -103,6 +104,22 @@ function* groups(prepared: Prepared[]): Generator<Prepared[]> {
     if (!isSafe(item)) yield [item];
   }
   if (run.length > 0) yield run;
+}
+
+/** Tells the hooks what came of a call; they have no say in it any more. */
+async function tellHooks(item: Prepared, outcome: Outcome, env: InvokeEnv): Promise<void> {
+  const { hooks, session, turn, step, signal } = env;
+  const events = [
+    "tool.after",
+    ...(outcome.changes.length > 0 ? ["edit.after"] as const : []),
+  ] as const;
+  for (const event of events) {
+    if (!hooks?.has(event)) continue;
+    const { id, name, args } = item.call;
+    const { status, text } = outcome;
+    const input = { session: session.id, turn, step, call: { id, tool: name, args } };
+    await hooks.run(event, { ...input, result: { status, text } }, signal);
+  }
 }
 
 function isSafe(item: Prepared): boolean {
@@ -160,6 +177,9 @@ function record(item: Prepared, outcome: Outcome, env: InvokeEnv): void {
       ms,
     }),
   );
+  for (const loaded of outcome.loaded ?? []) {
+    project(session, session.log.append({ type: "loaded", turn, step, ...loaded, in: tr }));
+  }
   const { summary, display } = outcome;
   env.emit({
     type: "call_end",

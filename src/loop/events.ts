@@ -2,7 +2,7 @@
 // this one stream; the loop knows none of them. Schema version 1, printed by --output stream-json.
 
 import type { Usage } from "../provider/provider.ts";
-import type { Effect, EndReason, ResultStatus, UserSource } from "../session/records.ts";
+import type { Effect, EndReason, Loaded, ResultStatus, UserSource } from "../session/records.ts";
 
 export const EVENT_VERSION = 1;
 
@@ -51,6 +51,8 @@ export type EventBody =
   }
   /** An attempt failed and another starts after `waitMs`; text shown of this reply is void. */
   | { type: "retry"; attempt: number; waitMs: number; reason: string }
+  /** A rule or a skill entered the context; the tool Skill shows as a call. `name` is for people. */
+  | { type: "loaded"; kind: Loaded["kind"]; name: string; path: string }
   /** The history was made shorter; tokens of the request before and after, estimated. */
   | {
     type: "compact";

@@ -4,8 +4,10 @@
 
 import { boundResult, openSink } from "../context/results.ts";
 import type { Host } from "../host/host.ts";
+import type { HookOutcome, Hooks } from "../plugins/hooks.ts";
 import type {
   Change,
+  Loaded,
   NoteFields,
   Observation,
   Ran,
@@ -25,6 +27,8 @@ import { storedResult } from "./session.ts";
 
 /** What a call needs from the turn around it. */
 export interface InvokeEnv extends PermitEnv {
+  /** What plugins have a say in. */
+  hooks?: Hooks;
   tools: ReadonlyMap<string, ToolEntry>;
   host: Host;
   limits: ToolLimits;
@@ -35,7 +39,11 @@ export interface InvokeEnv extends PermitEnv {
 /** A call that parsed, or the error result it already is. */
 export type Prepared =
   & { call: RecordedCall; tr: string; title: string }
-  & ({ tool: Tool; input: unknown; ctx: ToolContext } | { tool: null; error: string });
+  & (
+    | { tool: Tool; input: unknown; ctx: ToolContext }
+    /** `denied`: by a hook, which is a refusal and no fault of the call. */
+    | { tool: null; error: string; denied?: true }
+  );
 
 /** How a call ended, ready to be recorded. */
 export interface Outcome {
@@ -49,6 +57,8 @@ export interface Outcome {
   note?: NoteFields;
   ran?: Ran;
   images: { mime: string; blob: string }[];
+  /** Skills that the text shows. */
+  loaded?: readonly Loaded[];
   /** A question that was put, and its answer, for the records. */
   asked?: Asked;
   /** The user refused: the rest of the batch is skipped. */
@@ -86,8 +96,22 @@ export async function prepare(call: RecordedCall, env: InvokeEnv): Promise<Prepa
     return { ...base, tool: null, error: await brokenJson(tool, call.raw) };
   }
   parse ??= (await import("../tools/arguments.ts")).parseToolArguments;
-  const parsed = parse(tool, call.args, entry.spec.schema);
+  let parsed = parse(tool, call.args, entry.spec.schema);
   if (!parsed.ok) return { ...base, tool: null, error: parsed.error };
+  const said = await askHooks(call, env);
+  if (said.denied) {
+    const { plugin, reason } = said.denied;
+    const error = `Refused by the plugin ${plugin}: ${reason}\nNothing was done.`;
+    return { ...base, tool: null, error, denied: true };
+  }
+  if ("args" in said) {
+    // Other arguments are checked as the model's own.
+    parsed = parse(tool, said.args, entry.spec.schema);
+    if (!parsed.ok) {
+      const error = `A hook changed the arguments, and they are wrong now: ${parsed.error}`;
+      return { ...base, tool: null, error };
+    }
+  }
   return {
     ...base,
     title: shorten(tool.title?.(parsed.input) ?? base.title),
@@ -104,10 +128,14 @@ export async function invoke(prepared: Prepared, batch: unknown, env: InvokeEnv)
     ...outcome,
     ms: Math.round(performance.now() - started),
   });
-  if (prepared.tool === null) return end(plain("error", prepared.error));
+  if (prepared.tool === null) {
+    return end(plain(prepared.denied ? "refused" : "error", prepared.error));
+  }
   const { tool, input, call } = prepared;
   // An earlier call of the batch may have changed the board.
-  const ctx: ToolContext = { ...prepared.ctx, board: env.session.board, batch };
+  const loads: Loaded[] = [];
+  const loaded = { ...prepared.ctx.loaded, add: (entry: Loaded) => void loads.push(entry) };
+  const ctx: ToolContext = { ...prepared.ctx, board: env.session.board, batch, loaded };
   try {
     const effects = await tool.effects(input, ctx);
     const permission = await permit({
@@ -125,7 +153,10 @@ export async function invoke(prepared: Prepared, batch: unknown, env: InvokeEnv)
       return end({ ...plain("refused", text), summary, ...asked, refusedByUser: byUser });
     }
     const output = await tool.run(input, ctx);
-    return end({ ...finish(output, prepared.tr, env), ...asked });
+    // A skill is read as a page of a file is.
+    const page = loads.length > 0 ? { bound: env.limits.readTokens } : {};
+    const outcome = finish({ ...output, ...page }, prepared.tr, env);
+    return end({ ...outcome, ...asked, ...(loads.length > 0 ? { loaded: loads } : {}) });
   } catch (error) {
     if (env.signal.aborted) {
       return end(plain("interrupted", "Interrupted by the user during this call."));
@@ -134,6 +165,14 @@ export async function invoke(prepared: Prepared, batch: unknown, env: InvokeEnv)
     const observations = error instanceof ToolError ? error.observations : [];
     return end({ ...plain("error", faultText(tool.name, call, error)), observations });
   }
+}
+
+async function askHooks(call: RecordedCall, env: InvokeEnv): Promise<HookOutcome> {
+  const { hooks, session, turn, step, signal } = env;
+  if (!hooks?.has("tool.before")) return {};
+  const { id, name, args } = call;
+  const input = { session: session.id, turn, step, call: { id, tool: name, args } };
+  return await hooks.run("tool.before", input, signal);
 }
 
 export const NOT_RUN = "Not run: interrupted by the user.";
@@ -179,6 +218,7 @@ function contextFor(call: RecordedCall, tr: string, env: InvokeEnv): ToolContext
       keys: () => [...session.stored.keys()],
       get: (key) => storedResult(session, key),
     },
+    loaded: { where: (path) => session.loaded.get(path) ?? null, add: () => {} },
     batch: undefined,
     emit: (text) => env.emit({ type: "call_output", call: call.id, text }),
     openOutput: () => openSink(session.blobs),

@@ -13,7 +13,7 @@ import type { EventBody } from "./events.ts";
 import { costOf, type Spent } from "./limits.ts";
 import type { CompletedReply } from "./reply.ts";
 import type { Session } from "./session.ts";
-import type { ModelChoice, TurnDeps, Unplaced } from "./turn.ts";
+import type { ModelChoice, TurnDeps, Unplaced, UserInput } from "./turn.ts";
 
 /** A request ready to be sent, with the ledger's account of it. */
 export interface Prepared {
@@ -29,20 +29,20 @@ export interface Prepared {
 }
 
 /**
- * The next request: everything recorded, then `queued` texts, which are recorded once it succeeded.
+ * The next request: everything recorded, then `queued` messages, which are recorded once it succeeded.
  *
  * @param records What is recorded; others only to see what they would lead to.
  */
 export async function requestFor(
   session: Session,
   deps: TurnDeps,
-  queued: readonly string[],
+  queued: readonly UserInput[],
   records: readonly SessionRecord[] = session.log.records,
 ): Promise<Prepared> {
   const { model } = deps;
   const last = records.at(-1);
-  const pending = queued.map((text) =>
-    ({ ...last, type: "user", text, source: "queued" }) as SessionRecord
+  const pending = queued.map(({ text, source }) =>
+    ({ ...last, type: "user", text, source }) as SessionRecord
   );
   const files = await lookAtFiles(session, deps, records);
   const window = windowOf(session, deps);

@@ -8,7 +8,13 @@ import { type Board, EMPTY_BOARD, noted } from "../context/board.ts";
 import type { Sent } from "../context/ledger.ts";
 import type { StoredResult } from "../context/results.ts";
 import { Calibration } from "../context/tokens.ts";
-import type { HeaderRecord, ReplyRecord, ResultRecord, SessionRecord } from "../session/records.ts";
+import type {
+  HeaderRecord,
+  LoadedRecord,
+  ReplyRecord,
+  ResultRecord,
+  SessionRecord,
+} from "../session/records.ts";
 import { Grants } from "../permission/grants.ts";
 import type { FileViewer } from "../tools/file-view.ts";
 import { SeenFiles } from "../tools/seen.ts";
@@ -41,6 +47,8 @@ export interface Session {
   board: Board;
   /** Results by their key. */
   readonly stored: Map<string, ResultRecord>;
+  /** Rules and skills in the context, by path, and where each stands. */
+  readonly loaded: Map<string, string>;
   readonly context: ContextState;
   /** What the user allowed for the rest of this run. Not stored: a resumed session asks again. */
   readonly grants: Grants;
@@ -76,6 +84,7 @@ export function openSession(log: SessionLog, blobs: BlobStore): Session {
     seen: new SeenFiles(),
     board: EMPTY_BOARD,
     stored: new Map(),
+    loaded: new Map(),
     context: newContext(),
     grants: new Grants(),
     turn: 0,
@@ -92,6 +101,7 @@ export function project(session: Session, record: SessionRecord): void {
   if (record.type === "reply" && record.usage) {
     session.context.calibration.learn(session.context.raw, record.usage.input);
   }
+  if (record.type === "loaded") session.loaded.set(record.path, whereLoaded(record));
   if (record.type === "note") session.board = noted(session.board, record);
   if (record.type === "result" && /^tr\.\d+$/.test(record.tr)) {
     session.results = Math.max(session.results, Number(record.tr.slice(3)));
@@ -100,6 +110,11 @@ export function project(session: Session, record: SessionRecord): void {
   if (record.type === "result" || record.type === "compact" || record.type === "request") {
     for (const observation of record.observations ?? []) session.seen.add(observation);
   }
+}
+
+function whereLoaded({ in: place, turn }: LoadedRecord): string {
+  if (place === undefined) return "in Environment";
+  return place.startsWith("tr.") ? `as ${place}` : `with the messages of turn ${turn}`;
 }
 
 /** A stored result by its key; null when there is none. */

@@ -4,7 +4,9 @@
 
 import type { Host } from "../host/host.ts";
 import type { FilesPlacement } from "../context/files.ts";
+import type { Knowledge } from "../knowledge/find.ts";
 import type { Policy } from "../permission/policy.ts";
+import type { Hooks } from "../plugins/hooks.ts";
 import type { Prices } from "../provider/profiles.ts";
 import type { Provider, ReasoningLevel } from "../provider/provider.ts";
 import type {
@@ -19,6 +21,7 @@ import { runBatch } from "./batch.ts";
 import { channel } from "./channel.ts";
 import type { AgentEvent, EventBody } from "./events.ts";
 import type { Ask } from "./permit.ts";
+import { type Said, say, showRules, skillsNamed } from "./knowledge.ts";
 import { budgetWarning, limitReached, type Spent, type TurnLimits } from "./limits.ts";
 import { RepeatGuard } from "./repeat.ts";
 import { makeRoom } from "./compact.ts";
@@ -56,6 +59,10 @@ export interface TurnDeps {
   files: FilesPlacement;
   /** How long a summary may take; milliseconds, default 180,000. */
   summaryMs?: number;
+  /** Rules and skills that may enter the context. */
+  knowledge?: Knowledge;
+  /** What plugins have a say in. */
+  hooks?: Hooks;
   /** Absent when nobody can answer. */
   ask?: Ask;
   queue?: Queue;
@@ -141,15 +148,29 @@ async function runTurn(
   run.append({ type: "user", text, source });
   run.emit({ type: "turn_start", text, source, model, provider: provider.id });
 
-  let end = await steps(session, deps, run);
+  const { hooks } = deps;
+  const at = { session: session.id, turn: run.turn, step: 0 };
+  const said = hooks?.has("prompt.submit")
+    ? await hooks.run("prompt.submit", { ...at, prompt: text }, run.signal)
+    : {};
+  const named = said.denied ? [] : await skillsNamed([text], session, deps, run);
+  for (const skill of named) say(skill, run);
+  let end: End = said.denied
+    ? {
+      reason: "done",
+      detail: `Refused by the plugin ${said.denied.plugin}: ${said.denied.reason}`,
+    }
+    : await steps(session, deps, run);
   if (end.reason === "interrupt" && deadline?.aborted && !deps.signal.aborted) {
     const detail = `Stopped after ${timeout} s: raise it with --timeout, or continue with -c.`;
     end = { reason: "timeout", detail };
   }
   run.append({ type: "end", ...end });
   session.log.sync();
+  if (hooks?.has("turn.end")) await hooks.run("turn.end", at, AbortSignal.timeout(60_000));
   // At a limit the answer says which, after what the model said last.
-  const limited = ["steps", "budget", "timeout", "repeat"].includes(end.reason);
+  const limited = said.denied !== undefined ||
+    ["steps", "budget", "timeout", "repeat"].includes(end.reason);
   const answer = [run.answer, limited ? end.detail : ""].filter(Boolean).join("\n\n");
   const ms = Math.round(performance.now() - started);
   run.emit({ type: "turn_end", ...end, answer, steps: run.spent.steps, ms });
@@ -172,11 +193,12 @@ async function steps(session: Session, deps: TurnDeps, run: Run): Promise<End> {
       for (const call of reply.calls) skipCut(call, reply.finish, session, run);
       continue;
     }
-    await runBatch(
+    const finished = await runBatch(
       reply.calls,
       { ...deps, limits: deps.toolLimits, session, ...run },
       (prepared, outcome) => run.repeat.note(prepared, outcome),
     );
+    showRules(finished, session, deps, run);
     if (run.signal.aborted) return { reason: "interrupt" };
     if (run.repeat.stuck && !await mayGoOn(deps, run)) {
       const detail = "Stopped: the model made the same calls with the same results five times.";
@@ -192,12 +214,16 @@ async function nextReply(
   run: Run,
 ): Promise<CompletedReply | End> {
   const { model, queue } = deps;
-  const queued = queue?.peek() ?? [];
+  const texts = queue?.peek() ?? [];
+  const queued: Said[] = [
+    ...texts.map((text): Said => ({ text, source: "queued" })),
+    ...await skillsNamed(texts, session, deps, run),
+  ];
   const ready = await roomyRequest(session, deps, run, queued);
   // Queued text shows where the model met it: before the first word of the answer.
   let heard = false;
   const hear = () => {
-    if (!heard) { for (const text of queued) run.emit({ type: "steer", text }); }
+    if (!heard) { for (const text of texts) run.emit({ type: "steer", text }); }
     heard = true;
   };
   const send = (prepared: Prepared) => {
@@ -225,8 +251,8 @@ async function nextReply(
   if (outcome.kind === "complete") hear();
   if (!heard) return { reason: "interrupt" }; // the queue keeps what was not sent
   const { reply } = outcome;
-  for (const text of queued) run.append({ type: "user", text, source: "queued" });
-  queue?.drop(queued.length);
+  for (const said of queued) say(said, run);
+  queue?.drop(texts.length);
   run.append(replyRecord(reply, model));
   run.emit(account(reply, facts, model, run.spent));
   if (reply.text !== "") run.answer = reply.text;
@@ -242,7 +268,7 @@ async function roomyRequest(
   session: Session,
   deps: TurnDeps,
   run: Run,
-  queued: readonly string[],
+  queued: readonly Said[],
 ): Promise<Prepared> {
   const prepared = await requestFor(session, deps, queued);
   const isShorter = await makeRoom(session, deps, run, prepared, "full");

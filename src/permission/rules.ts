@@ -87,6 +87,7 @@ function matchesPath(pattern: string, path: string, root: string): boolean {
   return picomatch.isMatch(path, glob, { dot: true });
 }
 
-function escapeGlob(path: string): string {
+/** A path as a glob that matches just it. */
+export function escapeGlob(path: string): string {
   return path.replaceAll(/[\\*?[\]{}()!+@|]/g, "\\$&");
 }

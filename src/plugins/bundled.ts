@@ -38,13 +38,24 @@ export async function bundled(assets: URL, list: BundledList | null): Promise<Bu
         name,
         description,
         folder: join(root, "skills", directory),
+        tier: "built-in",
+        within: null,
       })),
     };
   }
   return {
     plugins: readPlugins(join(root, "plugins")),
-    skills: await findSkills(join(root, "skills")),
+    skills: await ownSkills(join(root, "skills")),
   };
+}
+
+async function ownSkills(folder: string): Promise<Skill[]> {
+  const { skills, warnings } = await findSkills(
+    [{ folder, tier: "built-in", within: null }],
+    folder,
+  );
+  if (warnings.length > 0) throw new Error(warnings.join("\n"));
+  return skills;
 }
 
 function readPlugins(folder: string): Plugin[] {

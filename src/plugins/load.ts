@@ -2,6 +2,8 @@
 // call of process.exit, a throw that comes later. Whatever happens, the session goes on and says which
 // plugin and why. Not here: whether it may be loaded at all (trust.ts, lock.ts).
 
+import { createRequire } from "node:module";
+import { sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { insidePlugin } from "./discover.ts";
 import { extensionOf, type Plugin } from "./manifest.ts";
@@ -20,26 +22,28 @@ export class PluginError extends Error {
   }
 }
 
+let served: Promise<void> | undefined;
+
 /**
- * Serves `nanocode`, `nanocode/testing` and `zod` to modules outside the binary, once. Deno's import map
- * does the same when run from source.
+ * Serves `nanocode` and `zod` to modules outside the binary, once. Deno's import map does the same when
+ * run from source.
  */
-let served = false;
-export async function serveHostModules(): Promise<void> {
-  if (served || typeof Bun === "undefined") return;
-  served = true;
-  const { plugin } = await import("bun");
+export function serveHostModules(): Promise<void> {
+  return served ??= typeof Bun === "undefined" ? Promise.resolve() : serve();
+}
+
+async function serve(): Promise<void> {
+  // Loaded before: once they are served, importing them here would ask for what is served.
+  const [{ plugin }, nanocode, zod] = await Promise.all([
+    import("bun"),
+    import("../../mod.ts"),
+    import("zod"),
+  ]);
   plugin({
     name: "nanocode-host",
     setup(build) {
-      build.module("nanocode", async () => ({
-        exports: { ...await import("../../mod.ts") },
-        loader: "object",
-      }));
-      build.module("zod", async () => {
-        const zod = await import("zod");
-        return { exports: { ...zod, default: zod }, loader: "object" };
-      });
+      build.module("nanocode", () => ({ exports: { ...nanocode }, loader: "object" }));
+      build.module("zod", () => ({ exports: { ...zod, default: zod }, loader: "object" }));
     },
   });
 }
@@ -57,7 +61,10 @@ export async function importPlugin(
     throw new PluginError(name, `names the entry ${entry}, which is not a file in its folder`);
   }
   await serveHostModules();
-  const url = pathToFileURL(path).href + (generation === 0 ? "" : `?generation=${generation}`);
+  if (generation > 0) forget(folder);
+  const isBun = typeof Bun !== "undefined";
+  const url = pathToFileURL(path).href +
+    (generation === 0 || isBun ? "" : `?generation=${generation}`);
   const exited = guardExit(name);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -76,7 +83,16 @@ export async function importPlugin(
   }
 }
 
-function definitionOf(name: string, value: unknown): PluginDefinition {
+/**
+ * Lets the next import read all modules of a folder anew, helpers too: Bun keeps ES modules in
+ * require.cache as well. Deno has no way but another URL, which refreshes the entry only.
+ */
+function forget(folder: string): void {
+  const { cache } = createRequire(import.meta.url);
+  for (const key of Object.keys(cache)) if (key.startsWith(folder + sep)) delete cache[key];
+}
+
+export function definitionOf(name: string, value: unknown): PluginDefinition {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new PluginError(name, "has no default export made by definePlugin({…})");
   }

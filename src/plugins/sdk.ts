@@ -1,25 +1,72 @@
-// The SDK: what `import … from "nanocode"` gives a plugin. Small on purpose; our bundled plugins use
-// nothing else of the core.
+// The SDK: what `import … from "nanocode"` gives a plugin. Small on purpose and versioned (apiVersion 1);
+// our bundled plugins use nothing else of the core. What of it is enforced, and what is only declared,
+// says docs/plugins.md.
 
 import type { z } from "zod";
 import type { Effect } from "../session/records.ts";
 
 export { ToolError } from "../tools/tool.ts";
 
-/** What a running plugin tool may use. */
+/** What a running plugin tool may use. Files, programs and hosts are checked against its manifest. */
 export interface PluginContext {
   readonly session: { id: string; cwd: string };
+  /** Aborted when the user interrupts. */
   readonly signal: AbortSignal;
   /** Skills that exist in this session. */
   readonly skills: readonly PluginSkill[];
+  /** The plugin's settings, with their defaults. */
+  readonly config: Readonly<Record<string, string | number | boolean>>;
+  readonly files: PluginFiles;
+  /** A JSON value of the plugin's own that outlives the session, in the user's folder. */
+  readonly store: { get(): Promise<unknown>; set(value: unknown): Promise<void> };
+  /**
+   * Runs a program without a shell's meaning of its arguments.
+   *
+   * @throws {ToolError} when the manifest's `capabilities.exec` or the call's own effects do not hold it.
+   */
+  exec(program: string, args?: readonly string[], options?: ExecOptions): Promise<ExecResult>;
+  /**
+   * As the global fetch; redirects are followed only to hosts that are allowed, too.
+   *
+   * @throws {ToolError} when `capabilities.net` or the call's own effects do not hold the host.
+   */
+  fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** Live output for whoever watches. */
   progress(text: string): void;
+}
+
+export interface ExecOptions {
+  /** Default: the session's working folder. */
+  cwd?: string;
+  /** Milliseconds; default 60,000. */
+  timeoutMs?: number;
+}
+
+export interface ExecResult {
+  /** Null when a signal or the timeout ended it. */
+  exit: number | null;
+  /** stdout and stderr in order of arrival. */
+  output: string;
+}
+
+/** Files within `capabilities.fs`; paths are absolute or relative to the session's working folder. */
+export interface PluginFiles {
+  read(path: string): Promise<Uint8Array>;
+  readText(path: string): Promise<string>;
+  /** Names; folders end with `/`. */
+  list(path: string): Promise<string[]>;
+  exists(path: string): Promise<boolean>;
+  /** In one step, keeping what others wrote meanwhile: it fails when the file changed since `read`. */
+  write(path: string, content: string | Uint8Array): Promise<void>;
 }
 
 export interface PluginSkill {
   readonly name: string;
   readonly description: string;
-  /** The skill's instructions. */
+  /**
+   * The skill's instructions and the files beside it, or where the model has them already. The result of
+   * the call is kept through compactions, so it should hold this text as it is.
+   */
   body(): Promise<string>;
 }
 
@@ -29,13 +76,43 @@ export interface PluginTool<I = unknown> {
   readonly input: z.ZodType<I>;
   /** A correct call, shown when arguments are wrong. */
   readonly example: I;
+  /** What this call would do; more than the manifest declares is a fault. */
   effects?(input: I): Effect[];
   isConcurrencySafe?(input: I): boolean;
   run(input: I, ctx: PluginContext): Promise<{ output: string; summary?: string }>;
 }
 
+/** What a hook gets: ids travel in every event. */
+export interface HookInput {
+  event: string;
+  session: string;
+  turn: number;
+  step: number;
+  /** `tool.*`: the call. */
+  call?: { id: string; tool: string; args: unknown };
+  /** `tool.after`: its result. */
+  result?: { status: string; text: string };
+  /** `prompt.submit`: the user's text. */
+  prompt?: string;
+}
+
+/** What a `before` hook may answer; nothing means: go on. */
+export interface HookAnswer {
+  deny?: string;
+  /** Other arguments, which are checked as the model's own. */
+  args?: unknown;
+}
+
+export interface PluginHook {
+  readonly event: string;
+  run(input: HookInput, signal: AbortSignal): HookAnswer | void | Promise<HookAnswer | void>;
+}
+
 export interface PluginDefinition {
   tools?: readonly PluginTool[];
+  hooks?: readonly PluginHook[];
+  /** Called when the plugin is reloaded or the session ends. */
+  dispose?(): void | Promise<void>;
 }
 
 /** Defines a tool; its input type comes from the zod schema. */

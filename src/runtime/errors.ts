@@ -9,6 +9,7 @@ export const EXIT = {
   steps: 3,
   permission: 4,
   budget: 5,
+  trust: 6,
   interrupted: 130,
 } as const;
 

@@ -36,8 +36,11 @@ export interface HeaderRecord extends RecordBase {
   parent?: { session: string; record: string };
 }
 
-/** Where a user message came from; `nudge` is ours (an empty reply is asked once to go on). */
-export type UserSource = "typed" | "queued" | "stdin" | "command" | "nudge";
+/**
+ * Where a user message came from. Ours are `nudge` (an empty reply is asked once to go on), `rule` and
+ * `skill` (their text, shown behind what they belong to).
+ */
+export type UserSource = "typed" | "queued" | "stdin" | "command" | "nudge" | "rule" | "skill";
 
 export interface UserRecord extends RecordBase {
   type: "user";
@@ -236,12 +239,17 @@ export interface RequestRecord extends RecordBase {
   observations?: Observation[];
 }
 
-/** A rule, skill or plugin that entered the context, by a hash of its text. */
-export interface LoadedRecord extends RecordBase {
-  type: "loaded";
+/** A rule, skill or plugin that entered the context; `version` is a hash of its text. */
+export interface Loaded {
   kind: "rule" | "skill" | "plugin";
   path: string;
   version: string;
+}
+
+export interface LoadedRecord extends RecordBase, Loaded {
+  type: "loaded";
+  /** Key of the result, or id of the message, that shows it; absent: the Environment message. */
+  in?: string;
 }
 
 export interface SettingRecord extends RecordBase {

@@ -6,7 +6,7 @@ import type { OutputSink, SpilledText, StoredResult } from "../context/results.t
 import type { Host } from "../host/host.ts";
 import type { ToolSpec } from "../provider/provider.ts";
 import type { Board } from "../context/board.ts";
-import type { Change, Effect, NoteFields, Observation, Ran } from "../session/records.ts";
+import type { Change, Effect, Loaded, NoteFields, Observation, Ran } from "../session/records.ts";
 import type { SeenFiles } from "./seen.ts";
 
 /** What a call gives back. A thrown `ToolError` becomes an error result; so does any other throw. */
@@ -63,6 +63,8 @@ export interface ToolContext {
   readonly board: Board;
   /** Keys of the results so far, and a result by its key. */
   readonly results: { keys(): string[]; get(tr: string): StoredResult | null };
+  /** Rules and skills in the context: where one stands (null: nowhere), and that this call's result shows one. */
+  readonly loaded: { where(path: string): string | null; add(loaded: Loaded): void };
   /** State that the calls of one batch share: `Tool.beginBatch` made it. */
   readonly batch: unknown;
   /** Live output for whoever watches; not recorded. */

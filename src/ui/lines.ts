@@ -66,6 +66,11 @@ export function retryLine(event: EventOf<"retry">, theme: Theme): string {
   return theme.warning(`retrying in ${wait} (attempt ${event.attempt}): ${oneLine(event.reason)}`);
 }
 
+/** `loaded: the rules .nanocode/rules/sql.md` */
+export function loadedLine({ kind, name }: EventOf<"loaded">, theme: Theme): string {
+  return theme.faint(`loaded: the ${kind === "rule" ? "rules" : kind} ${oneLine(name)}`);
+}
+
 /** `compacted: 112.0k → 31.0k tokens (summary by the model)` */
 export function compactLine(event: EventOf<"compact">, theme: Theme): string {
   const { how, before, after, why } = event;

@@ -8,6 +8,7 @@ import {
   compactLine,
   endLine,
   errorLine,
+  loadedLine,
   resultLine,
   retryLine,
   warnLine,
@@ -83,6 +84,9 @@ export function printRenderer({ stdout, stderr, theme }: PrintDeps): Renderer {
         }
         reply.text = "";
         progress(retryLine(event, theme));
+        break;
+      case "loaded":
+        progress(loadedLine(event, theme));
         break;
       case "compact":
         progress(compactLine(event, theme));

@@ -34,7 +34,10 @@ async function firstRequest(name: string): Promise<First> {
   const setup = await setUp(options, program, { home, root: cwd, cwd });
   try {
     const deps = setup.turnDeps(new AbortController().signal);
-    const { request } = await requestFor(setup.session(), deps, ["hello"]);
+    const { request } = await requestFor(setup.session(), deps, [{
+      text: "hello",
+      source: "typed",
+    }]);
     const body = JSON.parse(chatBody(request, profileFor("http://127.0.0.1:9/v1", "m")));
     const [system, environment] = body.messages;
     assert.deepEqual([system.role, environment.role], ["system", "user"]);

@@ -176,7 +176,17 @@ describe("the main job", () => {
       assert.ok(now.slice(0, -2).every((message) => !isTail(message)));
     }
     const names = bodies[0]?.tools?.map((tool) => tool.function.name);
-    assert.deepEqual(names, ["Bash", "Edit", "List", "Note", "Read", "Recall", "Search", "Skill"]);
+    assert.deepEqual(names, [
+      "Bash",
+      "Edit",
+      "List",
+      "Note",
+      "Plugin",
+      "Read",
+      "Recall",
+      "Search",
+      "Skill",
+    ]);
     assert.equal(messages[0]?.[0]?.role, "system");
     assert.match(String(messages[0]?.[1]?.content), /^--- Environment ---\n- cwd: /);
   });

@@ -3,11 +3,15 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { PLUGIN_OPTIONS } from "../../src/cli/plugin.ts";
+import { TRUST_OPTIONS } from "../../src/cli/trust.ts";
 import { FLAGS, parseArgs } from "../../src/cli/args.ts";
 import { DEFAULTS, leaves } from "../../src/config/config.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import { environmentText, type RuleText } from "../../src/context/environment.ts";
+import { frontMatter } from "../../src/knowledge/front-matter.ts";
 import { RULE_BYTES } from "../../src/knowledge/rules.ts";
+import { SKILL_TOKENS } from "../../src/knowledge/skills.ts";
 import { parseRule } from "../../src/permission/rules.ts";
 import { KEY_ORDER } from "../../src/provider/profiles.ts";
 import { EXIT } from "../../src/runtime/errors.ts";
@@ -24,7 +28,8 @@ const blocks = (text: string, language: string) =>
 
 describe("docs", () => {
   it("every option named in a page exists", () => {
-    const known = new Set(FLAGS.map((flag) => `--${flag.name}`));
+    const own = [...Object.keys(TRUST_OPTIONS), ...Object.keys(PLUGIN_OPTIONS)];
+    const known = new Set([...FLAGS.map((flag) => flag.name), ...own].map((name) => `--${name}`));
     for (const page of pages.filter((name) => !name.includes("decisions"))) {
       // Not those of slash commands: `/compact --undo`.
       const text = read(page).replaceAll(/`\/[a-z]+ [^`]*`/g, "");
@@ -91,6 +96,27 @@ describe("docs", () => {
     assert.ok(example !== "" && `${text}\n`.endsWith(`\n\n${example}`), text);
     for (const limit of Object.values(RULE_BYTES)) {
       assert.ok(page.includes(` ${limit}`), `${limit}`);
+    }
+  });
+
+  it("the examples of rules, skills and commands are read as meant, within the limits that are named", async () => {
+    const examples = [...blocks(read("docs/rules.md"), "markdown")];
+    const page = read("docs/skills.md");
+    examples.push(...blocks(page, "markdown"));
+    const fields: string[][] = [];
+    for (const example of examples) {
+      const parsed = await frontMatter(example);
+      assert.equal(parsed.fault, undefined);
+      fields.push(Object.keys(parsed.fields));
+    }
+    assert.deepEqual(fields, [
+      ["globs"],
+      ["name", "description"],
+      ["description", "argument-hint"],
+    ]);
+    for (const limit of Object.values(SKILL_TOKENS)) assert.ok(page.includes(` ${limit} `));
+    for (const name of readdirSync(new URL("../../skills/", import.meta.url))) {
+      assert.ok(page.includes(`\`${name}\``), name);
     }
   });
 

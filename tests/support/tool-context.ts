@@ -43,6 +43,7 @@ export function toolBench(): ToolBench {
       seen: new SeenFiles(),
       board: EMPTY_BOARD,
       results: { keys: () => [], get: () => null },
+      loaded: { where: () => null, add: () => {} },
       batch: undefined,
       emit: (text) => void emitted.push(text),
       openOutput: () => openSink(blobs),

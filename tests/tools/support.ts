@@ -119,6 +119,7 @@ export class Desk {
       seen: this.seen,
       board: EMPTY_BOARD,
       results: { keys: () => [], get: () => null },
+      loaded: { where: () => null, add: () => {} },
       batch: undefined,
       emit: () => {},
       openOutput: () => {
@@ -139,6 +140,7 @@ export class Desk {
       blobs,
       board: EMPTY_BOARD,
       stored: new Map(),
+      loaded: new Map(),
       context: newContext(),
       grants: new Grants(),
       turn: 1,

@@ -3,7 +3,15 @@
 // Not here: the status line and the prompt (conversation.ts), how anything gets on the screen.
 
 import type { AgentEvent } from "../../loop/events.ts";
-import { callLine, compactLine, errorLine, resultLine, retryLine, warnLine } from "../lines.ts";
+import {
+  callLine,
+  compactLine,
+  errorLine,
+  loadedLine,
+  resultLine,
+  retryLine,
+  warnLine,
+} from "../lines.ts";
 import { cut, visible, wrap } from "../text.ts";
 import { paintDiff, PLAIN, type Theme } from "../theme.ts";
 import { plainFlow, type TextFlow, visibleFlow } from "./flow.ts";
@@ -123,6 +131,9 @@ export class Transcript {
         this.#reply.text = "";
         break;
       }
+      case "loaded":
+        this.note(loadedLine(event, theme));
+        break;
       case "compact":
         this.note(compactLine(event, theme));
         break;

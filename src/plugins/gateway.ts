@@ -1,0 +1,92 @@
+// The tool Plugin: how a model reloads plugins (one it has just written, say) and calls tools that came
+// with a reload. One fixed tool, because the tools of a session do not change.
+
+import { z } from "zod";
+import { parseToolArguments } from "../tools/arguments.ts";
+import { defineTool, type Tool, type ToolContext, ToolError } from "../tools/tool.ts";
+import description from "./gateway.md" with { type: "text" };
+import type { SessionPlugins } from "./session.ts";
+
+const input = z.strictObject({
+  /** Absent: reload. */
+  tool: z.string().optional(),
+  /** JSON: schemas of tools hold no objects of any shape. */
+  args: z.string().optional(),
+});
+
+type Input = z.infer<typeof input>;
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ToolError(`args is not JSON: ${(error as Error).message}. Nothing was done.`);
+  }
+}
+
+/** The tool, over the plugins of a session that is running. */
+export function gateway(plugins: () => SessionPlugins): Tool {
+  /** A late tool with its checked arguments. */
+  const resolve = async ({ tool = "", args = "{}" }: Input) => {
+    const { late, tools } = plugins();
+    const entry = late.get(tool);
+    if (!entry) {
+      const names = [...late.keys()].join(", ") || "none; without tool, Plugin looks for new ones";
+      const isKnown = tools.has(tool) ? `${tool} is called by itself, without Plugin. ` : "";
+      throw new ToolError(
+        `${isKnown}There is no tool "${tool}" behind Plugin. There are: ${names}.`,
+      );
+    }
+    const definition = await entry.load();
+    const parsed = parseToolArguments(definition, jsonOf(args), entry.spec.schema);
+    if (!parsed.ok) throw new ToolError(parsed.error);
+    return { definition, input: parsed.input };
+  };
+  return defineTool<Input>({
+    name: "Plugin",
+    description,
+    input,
+    example: { tool: "Weather", args: '{"city":"Rome"}' },
+    normalize: ({ args, action: _, ...rest }) => ({
+      ...rest,
+      ...(args === undefined
+        ? {}
+        : { args: typeof args === "string" ? args : JSON.stringify(args) }),
+    }),
+    isConcurrencySafe: () => false,
+    title: ({ tool, args }) => tool === undefined ? "reload" : `${tool} ${args ?? ""}`.trim(),
+    async effects(args, ctx: ToolContext) {
+      if (args.tool !== undefined) {
+        const { definition, input } = await resolve(args);
+        return await definition.effects(input, ctx);
+      }
+      const pending = await plugins().pending();
+      const changed = await plugins().changed();
+      const cwd = ctx.session.cwd;
+      return [
+        ...pending.map(({ id, shows }) => ({
+          kind: "exec" as const,
+          command: `trust and load the plugin ${id} (${shows.join("; ")})`,
+          cwd,
+        })),
+        ...changed.map((name) => ({
+          kind: "exec" as const,
+          command: `load the plugin ${name}`,
+          cwd,
+        })),
+      ];
+    },
+    async run(args, ctx) {
+      if (args.tool !== undefined) {
+        const { definition, input } = await resolve(args);
+        return await definition.run(input, ctx);
+      }
+      const { lines } = await plugins().reload(await plugins().pending());
+      const late = [...plugins().late.values()].map(({ spec }) =>
+        `Call ${spec.name} by {"tool":"${spec.name}","args":"…"}: ${spec.description} ` +
+        `args is JSON of this schema: ${JSON.stringify(spec.schema)}`
+      );
+      return { output: [...lines, ...late].join("\n"), summary: lines.join(", ") };
+    },
+  }) as Tool;
+}

@@ -1,0 +1,242 @@
+// Which plugins a session has: those of the binary, the user's, the project's that are trusted, and those
+// of --plugin. Every other one is off with a reason. No code of a plugin runs here.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../runtime/errors.ts";
+import { discover, type Found, type PluginFolders } from "./discover.ts";
+import {
+  type Capabilities,
+  extensionOf,
+  type Manifest,
+  type Plugin,
+  type Tier,
+} from "./manifest.ts";
+import { treeOf } from "./tree-hash.ts";
+import { digestOf, type TrustItem, type TrustStore } from "./trust.ts";
+
+/** A plugin and whether it is used; `why` it is not, in one line. */
+export interface PluginState {
+  name: string;
+  tier: Tier;
+  folder: string;
+  version: string;
+  why: string | null;
+}
+
+export interface OpenedPlugins {
+  /** In use: built-in, user, project, flag. */
+  plugins: Plugin[];
+  states: PluginState[];
+  /** Everything of the project that needs trust, and what was not yet answered for. */
+  items: TrustItem[];
+  pending: TrustItem[];
+  /** Those of `items` that are not trusted, for whatever reason. */
+  refused: Set<TrustItem>;
+  warnings: string[];
+}
+
+/** Later tiers win over earlier ones of the same name. */
+const ORDER: readonly Tier[] = ["built-in", "user", "project", "flag"];
+
+/**
+ * @param trust What was answered for the project's plugins.
+ * @param options `digest` trusts for this run what it is the digest of; `more` are plugins from elsewhere
+ * (fetched and pinned ones).
+ */
+export async function openPlugins(
+  bundled: readonly Plugin[],
+  folders: PluginFolders,
+  trust: TrustStore,
+  { digest, more = [] }: { digest?: string | undefined; more?: readonly Found[] } = {},
+): Promise<OpenedPlugins> {
+  const found = [...await discover(folders), ...more];
+  const out: OpenedPlugins = {
+    plugins: [],
+    states: [],
+    items: [],
+    pending: [],
+    refused: new Set(),
+    warnings: [],
+  };
+  const faults = projectFaults(found, folders.root, trust, digest, out);
+  const usable: Plugin[] = [...bundled];
+  for (const one of found) {
+    const why = one.fault ?? faults.get(one) ?? null;
+    for (const warning of one.warnings) out.warnings.push(`plugin ${one.name}: ${warning}`);
+    if (why !== null) {
+      out.states.push({ ...stateOf(one), why });
+      out.warnings.push(`plugin ${one.name} is off: ${why}`);
+      continue;
+    }
+    const { manifest, tier, folder } = one as Found & { manifest: Manifest };
+    const load = () => Promise.reject(new Error("loaded by load.ts"));
+    usable.push({ manifest, tier, folder, load });
+  }
+  const byName = new Map<string, Plugin>();
+  for (const plugin of usable.toSorted((a, b) => ORDER.indexOf(a.tier) - ORDER.indexOf(b.tier))) {
+    const { name } = plugin.manifest;
+    const before = byName.get(name);
+    if (before?.tier === "built-in" && !extensionOf(plugin).replaces?.includes(name)) {
+      const why =
+        `a built-in plugin has this name, and its manifest does not say "replaces": ["${name}"]`;
+      out.states.push({ ...stateOf({ name, ...plugin }), why });
+      out.warnings.push(`plugin ${name} in ${plugin.folder} is off: ${why}`);
+      continue;
+    }
+    if (before) {
+      const why = before.tier === plugin.tier
+        ? `another one of this name is used: ${plugin.folder}`
+        : `the ${plugin.tier} has one of this name`;
+      out.states.push({ ...stateOf({ name, ...before }), why });
+      out.warnings.push(`plugin ${name} in ${before.folder} is off: ${why}`);
+    }
+    byName.set(name, plugin);
+  }
+  out.plugins = [...byName.values()];
+  out.states.push(...out.plugins.map((plugin) => ({
+    ...stateOf({ name: plugin.manifest.name, ...plugin }),
+    why: null,
+  })));
+  return out;
+}
+
+function stateOf(
+  { name, tier, folder, manifest }: {
+    name: string;
+    tier: Tier;
+    folder: string;
+    manifest: Manifest | null;
+  },
+): Omit<PluginState, "why"> {
+  return { name, tier, folder, version: manifest?.version ?? "" };
+}
+
+/** Why plugins of the project may not be used yet. */
+function projectFaults(
+  found: readonly Found[],
+  root: string | null,
+  trust: TrustStore,
+  digest: string | undefined,
+  out: OpenedPlugins,
+): Map<Found, string> {
+  const faults = new Map<Found, string>();
+  if (root === null) return faults;
+  const items = new Map<Found, TrustItem>();
+  for (const one of found) {
+    if (one.tier !== "project" || one.manifest === null) continue;
+    try {
+      items.set(one, trustItemOf({ manifest: one.manifest, folder: one.folder }));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      faults.set(one, error.message);
+    }
+  }
+  out.items.push(...items.values());
+  if (digest !== undefined && digest === digestOf(out.items)) return faults;
+  for (const [one, item] of items) {
+    const standing = trust.standing(root, item);
+    if (standing === "yes") continue;
+    out.refused.add(item);
+    if (standing !== "no") out.pending.push(item);
+    faults.set(one, WHY[standing]);
+  }
+  return faults;
+}
+
+const WHY = {
+  no: "it was not trusted (nanocode trust)",
+  changed: "it changed since it was trusted (nanocode trust shows how)",
+  unknown: "it is the project's and was not trusted yet (nanocode trust)",
+};
+
+/** What trusting a plugin means, line by line. @throws {UserError} for a folder that cannot be hashed. */
+export function trustItemOf({ manifest, folder }: Pick<Plugin, "manifest" | "folder">): TrustItem {
+  const { hash, files } = treeOf(folder);
+  const extension = extensionOf({ manifest });
+  const { tools = [], providers = [], hooks = [], commands = [] } = extension.contributes ?? {};
+  return {
+    kind: "plugin",
+    id: manifest.name,
+    sha256: hash,
+    files: Object.fromEntries(files.map(({ path, sha256 }) => [path, sha256])),
+    shows: [
+      ...(extension.entry === undefined ? [] : [`runs ${extension.entry}`]),
+      ...tools.map(({ name, effects = [] }) =>
+        `tool ${name}${effects.length > 0 ? ` (${effects.join(", ")})` : ""}`
+      ),
+      ...commands.map(({ name }) => `command /${name}`),
+      ...hooks.map(({ event, matcher, command }) =>
+        `hook ${event}${matcher ? ` on ${matcher}` : ""}${command ? `: ${command.join(" ")}` : ""}`
+      ),
+      ...providers.map(({ id, baseURL, keyEnv }) =>
+        `provider ${id}${baseURL ? ` at ${baseURL}` : ""}${
+          keyEnv ? ` with the key in ${keyEnv}` : ""
+        }`
+      ),
+      ...(extension.replaces ?? []).map((name) => `stands in for ${name}`),
+      ...powersOf(extension.capabilities ?? {}),
+      ...undeclaredPowers(folder, files.map(({ path }) => path), extension.capabilities ?? {}),
+    ],
+  };
+}
+
+function powersOf({ fs = {}, net = [], exec = [], env = [] }: Capabilities): string[] {
+  return [
+    ...(fs.read ?? []).map((place) => `reads ${place}`),
+    ...(fs.write ?? []).map((place) => `writes ${place}`),
+    ...net.map((host) => `talks to ${host}`),
+    ...exec.map((program) => `runs ${program}`),
+    ...env.map((name) => `sees the variable ${name}`),
+  ];
+}
+
+/** Ways around the SDK that a look at the source finds; it proves nothing, but it is worth a line. */
+const AROUND: readonly [
+  pattern: RegExp,
+  what: string,
+  covered: (powers: Capabilities) => boolean,
+][] = [
+  [
+    /\b(?:node:)?child_process\b|\bBun\.spawn|\bDeno\.Command|\bBun\.\$/,
+    "starts programs by itself",
+    () => false,
+  ],
+  [
+    /["'](?:node:)?fs(?:\/promises)?["']|\bBun\.(?:file|write)\b|\bDeno\.(?:read|write|open)/,
+    "opens files by itself",
+    () => false,
+  ],
+  [
+    /["'](?:node:)?(?:net|tls|dgram|https?|http2)["']|\bnew WebSocket\b/,
+    "opens connections by itself",
+    () => false,
+  ],
+  [/(?<![.\w])fetch\s*\(/, "calls fetch by itself", () => false],
+  [
+    /\bprocess\.env\b|\bBun\.env\b|\bDeno\.env\b/,
+    "reads environment variables",
+    ({ env = [] }) => env.length > 0,
+  ],
+  [/\beval\s*\(|\bnew Function\b/, "runs text as code", () => false],
+];
+const MAX_SCANNED = 1024 * 1024;
+
+function undeclaredPowers(
+  folder: string,
+  paths: readonly string[],
+  powers: Capabilities,
+): string[] {
+  const found = new Map<string, string>();
+  for (const path of paths) {
+    if (!/\.[cm]?[jt]sx?$/.test(path) || path.startsWith("node_modules/")) continue;
+    const text = readFileSync(join(folder, path), "utf8").slice(0, MAX_SCANNED);
+    for (const [pattern, what, covered] of AROUND) {
+      if (!found.has(what) && !covered(powers) && pattern.test(text)) found.set(what, path);
+    }
+  }
+  const packages = paths.some((path) => path.startsWith("node_modules/"))
+    ? ["brings packages of its own, which were not looked at"]
+    : [];
+  return [...[...found].map(([what, path]) => `not declared: ${path} ${what}`), ...packages];
+}

@@ -1,0 +1,199 @@
+// The plugins of a running session: their tools and hooks, and reloading them. The names and schemas that
+// the model was told stay as they are until the next session, so that the cached prefix holds; what a
+// reload adds is reached through the one tool Plugin (gateway.ts).
+
+import { join } from "node:path";
+import type { ToolContext, ToolEntry } from "../tools/tool.ts";
+import type { PluginFolders } from "./discover.ts";
+import { Hooks } from "./hooks.ts";
+import { extensionOf, type Plugin } from "./manifest.ts";
+import { type OpenedPlugins, openPlugins } from "./open.ts";
+import { LoadedPlugin, pluginTools } from "./registry.ts";
+import type { PluginSkill } from "./sdk.ts";
+import { treeOf } from "./tree-hash.ts";
+import type { TrustItem, TrustStore } from "./trust.ts";
+
+export interface SessionPluginsInput {
+  bundled: readonly Plugin[];
+  folders: PluginFolders;
+  trust: TrustStore;
+  /** Trusts for this run what has this digest. */
+  digest?: string | undefined;
+  skills(ctx: ToolContext): readonly PluginSkill[];
+  /** Looks for rules and skills again, also those of plugins; gives lines for the person. */
+  reloadKnowledge?(): Promise<string[]>;
+  core: readonly ToolEntry[];
+  warn(message: string): void;
+}
+
+/** What a reload did, a line each. */
+export interface Reloaded {
+  lines: string[];
+  /** What would have to be trusted first. */
+  pending: TrustItem[];
+}
+
+export class SessionPlugins {
+  /** Tools as the model was told of them. */
+  readonly tools = new Map<string, ToolEntry>();
+  /** Tools that came with a reload. */
+  readonly late = new Map<string, ToolEntry>();
+  readonly warnings: string[];
+  #opened: OpenedPlugins;
+  #loaded = new Map<string, { owner: LoadedPlugin; tree: string }>();
+  #hooks: Hooks | null = null;
+  #generation = 0;
+  readonly #input: SessionPluginsInput;
+
+  private constructor(input: SessionPluginsInput, opened: OpenedPlugins) {
+    this.#input = input;
+    this.#opened = opened;
+    this.warnings = [...opened.warnings];
+    for (const plugin of opened.plugins) {
+      this.#loaded.set(plugin.manifest.name, { owner: new LoadedPlugin(plugin), tree: "" });
+    }
+    const { entries, warnings } = this.#entries();
+    this.warnings.push(...warnings);
+    for (const entry of [...input.core, ...entries]) this.tools.set(entry.spec.name, entry);
+    this.#hook();
+  }
+
+  static async open(input: SessionPluginsInput): Promise<SessionPlugins> {
+    const { bundled, folders, trust, digest } = input;
+    return new SessionPlugins(input, await openPlugins(bundled, folders, trust, { digest }));
+  }
+
+  get opened(): OpenedPlugins {
+    return this.#opened;
+  }
+
+  /** Null, and nothing is loaded, when no plugin has any. */
+  get hooks(): Hooks | null {
+    return this.#hooks;
+  }
+
+  /** What lies on the disk now and is not trusted yet. */
+  async pending(): Promise<TrustItem[]> {
+    return (await this.#open()).pending;
+  }
+
+  /** Names of plugins whose files are not those that are loaded. */
+  async changed(): Promise<string[]> {
+    const { plugins } = await this.#open();
+    return plugins.filter((plugin) => this.#isChanged(plugin)).map(({ manifest }) => manifest.name);
+  }
+
+  /**
+   * Reads manifests and modules again. A plugin that fails keeps its old generation; what is not trusted
+   * stays out.
+   *
+   * @param trusted Items that are trusted with this reload: whoever asks for it was asked.
+   */
+  async reload(trusted: readonly TrustItem[] = []): Promise<Reloaded> {
+    const { folders, trust, core } = this.#input;
+    if (trusted.length > 0 && folders.root !== null) trust.answer(folders.root, trusted, "yes");
+    const opened = await this.#open();
+    const lines: string[] = [];
+    const next = new Map<string, { owner: LoadedPlugin; tree: string }>();
+    const replaced: LoadedPlugin[] = [];
+    for (const plugin of opened.plugins) {
+      const { name } = plugin.manifest;
+      const before = this.#loaded.get(name);
+      if (before && !this.#isChanged(plugin)) {
+        next.set(name, before);
+        continue;
+      }
+      const owner = new LoadedPlugin(plugin, ++this.#generation);
+      try {
+        if (extensionOf(plugin).entry !== undefined) await owner.definition();
+        next.set(name, { owner, tree: treeOf(plugin.folder).hash });
+        if (before) replaced.push(before.owner);
+        lines.push(`${before ? "reloaded" : "added"} ${name}`);
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        lines.push(before ? `kept the old ${name}: ${why}` : `left out ${name}: ${why}`);
+        if (before) next.set(name, before);
+      }
+    }
+    for (const [name, { owner }] of this.#loaded) {
+      if (next.has(name)) continue;
+      lines.push(`removed ${name}`);
+      replaced.push(owner);
+    }
+    for (const { name, why } of opened.states) {
+      if (why !== null) lines.push(`${name} is off: ${why}`);
+    }
+    this.#opened = opened;
+    this.#loaded = next;
+    this.#hook();
+    this.#exchange(core);
+    lines.push(...await this.#input.reloadKnowledge?.() ?? []);
+    for (const owner of replaced) await owner.dispose().catch(() => {});
+    return { lines: lines.length === 0 ? ["nothing has changed"] : lines, pending: opened.pending };
+  }
+
+  /** Lets go of what the plugins hold. */
+  async close(): Promise<void> {
+    for (const { owner } of this.#loaded.values()) await owner.dispose().catch(() => {});
+  }
+
+  #open(): Promise<OpenedPlugins> {
+    const { bundled, folders, trust, digest } = this.#input;
+    return openPlugins(bundled, folders, trust, { digest });
+  }
+
+  #isChanged(plugin: Plugin): boolean {
+    if (plugin.tier === "built-in") return false;
+    const before = this.#loaded.get(plugin.manifest.name);
+    if (!before || before.owner.plugin.folder !== plugin.folder) return true;
+    // What was never imported has nothing old about it; its manifest may have changed all the same.
+    before.tree ||= this.#firstTree(before.owner.plugin, plugin);
+    return before.tree !== treeOf(plugin.folder).hash;
+  }
+
+  /** The tree of a plugin as it was at the start: known only by its manifest. */
+  #firstTree(then: Plugin, now: Plugin): string {
+    const same = JSON.stringify(then.manifest) === JSON.stringify(now.manifest);
+    return same && !this.#wasImported(then) ? treeOf(now.folder).hash : "unknown";
+  }
+
+  #wasImported({ manifest }: Plugin): boolean {
+    return this.#loaded.get(manifest.name)?.owner.isLoaded ?? false;
+  }
+
+  #entries() {
+    const { core, skills, folders } = this.#input;
+    return pluginTools(
+      [...this.#loaded.values()].map(({ owner }) => owner),
+      new Set(core.map(({ spec }) => spec.name)),
+      (plugin) => ({
+        plugin,
+        settings: {},
+        skills,
+        data: join(folders.home, "plugin-data", plugin.manifest.name),
+      }),
+    );
+  }
+
+  /** Puts the new generation behind the names that the model knows, and the rest into `late`. */
+  #exchange(core: readonly ToolEntry[]): void {
+    const fixed = new Set(core.map(({ spec }) => spec.name));
+    const entries = new Map(this.#entries().entries.map((entry) => [entry.spec.name, entry]));
+    this.late.clear();
+    for (const [name, { spec }] of this.tools) {
+      if (fixed.has(name) && !entries.has(name)) continue;
+      const entry = entries.get(name);
+      const gone = () => Promise.reject(new Error(`its plugin was removed by a reload`));
+      this.tools.set(name, { spec, load: entry?.load ?? gone });
+      entries.delete(name);
+    }
+    for (const [name, entry] of entries) this.late.set(name, entry);
+  }
+
+  #hook(): void {
+    const owners = [...this.#loaded.values()].map(({ owner }) => owner)
+      .filter(({ plugin }) => extensionOf(plugin).contributes?.hooks?.length);
+    const { folders, warn } = this.#input;
+    this.#hooks = owners.length === 0 ? null : new Hooks(owners, folders.cwd, warn);
+  }
+}

@@ -82,7 +82,7 @@ describe("the house", () => {
     const core = /^src\/(loop|context|permission|plugins|knowledge|session|config|runtime)\//;
     assert.ok(lines(core) < 6000, `core: ${lines(core)}`);
     const below = /^src\/(?!ui|cli)/;
-    assert.ok(lines(below) < 17_000, `below ui and cli: ${lines(below)}`);
+    assert.ok(lines(below) < 17_500, `below ui and cli: ${lines(below)}`);
     const long = files.filter(({ text }) => text.split("\n").length > 360);
     assert.deepEqual(long.map(({ name }) => name), []);
   });

@@ -3,7 +3,7 @@
 // (one file a benchmark) and how it is printed (run.ts). Run by Bun only.
 
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { COMPILE_FLAGS } from "../scripts/compile-flags.ts";
 import { startServer, type Step } from "../tests/support/strict-server.ts";
@@ -49,15 +49,16 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
-/** Runs both in turns, `rounds` times; who is first changes. One round before that is not counted. */
-export async function interleaved<T>(
+/** Runs all in turns, `rounds` times; who is first changes. One round before that is not counted. */
+export async function interleaved<K extends string, T>(
   rounds: number,
-  run: Pair<() => Promise<T>>,
-): Promise<Pair<T[]>> {
-  const out: Pair<T[]> = { ours: [], floor: [] };
+  run: Record<K, () => Promise<T>>,
+): Promise<Record<K, T[]>> {
+  const names = Object.keys(run) as K[];
+  const out = Object.fromEntries(names.map((name) => [name, [] as T[]])) as Record<K, T[]>;
   for (let round = -1; round < rounds; round++) {
-    const order = round % 2 === 0 ? ["floor", "ours"] as const : ["ours", "floor"] as const;
-    for (const who of order) {
+    const first = (round + names.length) % names.length;
+    for (const who of [...names.slice(first), ...names.slice(0, first)]) {
       const value = await run[who]();
       if (round >= 0) out[who].push(value);
     }
@@ -118,9 +119,13 @@ function start(command: string[], cwd: string, env: Record<string, string>) {
 }
 
 /** Milliseconds from the start of a program to its end. Throws when it fails. */
-export async function timeToExit(command: string[], home: string): Promise<number> {
+export async function timeToExit(
+  command: string[],
+  home: string,
+  cwd: string = home,
+): Promise<number> {
   const started = performance.now();
-  const child = start(command, home, environment(home));
+  const child = start(command, cwd, environment(home));
   const code = await child.exited;
   const ms = performance.now() - started;
   if (code === 0) return ms;
@@ -137,18 +142,28 @@ export interface SessionRun {
   peakBytes: number;
   /** Processor time of all its threads; milliseconds. */
   cpuMs: number;
+  /** The text of the last tool result that it sent. */
+  lastResult: string;
 }
 
-/** Runs a program against a strict server that answers with `steps`. Throws unless all goes well. */
+/**
+ * Runs a program against a strict server that answers with `steps`. Throws unless all goes well.
+ *
+ * @param options.children The memory of the processes that it starts counts, too.
+ */
 export async function runSession(
   command: string[],
   place: { home: string; cwd: string },
   steps: (() => Step)[],
+  { children = false } = {},
 ): Promise<SessionRun> {
   let firstRequestBytes = 0;
   let peakBytes = 0;
   let pid = 0;
   const look = () => (peakBytes = Math.max(peakBytes, peakOf(pid)));
+  const lookAtAll = () => {
+    peakBytes = Math.max(peakBytes, peakOf(pid) + sum(childrenOf(pid).map(peakOf)));
+  };
   const server = await startServer((_request, n) => {
     look();
     if (n === 0) firstRequestBytes = peakBytes;
@@ -161,8 +176,10 @@ export async function runSession(
     const stderr = new Response(child.stderr).text();
     // Between the last reply and the end there is no request to look at.
     const looking = setInterval(() => server.requests.length === steps.length && look(), 1);
+    const lookingAtAll = children ? setInterval(lookAtAll, 20) : undefined;
     const code = await child.exited;
     clearInterval(looking);
+    clearInterval(lookingAtAll);
     const { requests, errors } = server;
     if (code !== 0 || errors.length > 0 || requests.length !== steps.length) {
       throw new Error(
@@ -178,6 +195,9 @@ export async function runSession(
       firstRequestBytes,
       peakBytes,
       cpuMs: Number(child.resourceUsage()?.cpuTime.total ?? NaN) / 1000,
+      lastResult: String(
+        requests.at(-1)?.body.messages.findLast(({ role }) => role === "tool")?.content ?? "",
+      ),
     };
   } finally {
     await server.close();
@@ -197,6 +217,22 @@ function peakOf(pid: number): number {
   } catch {
     return 0;
   }
+}
+
+/** Processes that a living process started and that live. */
+function childrenOf(pid: number): number[] {
+  try {
+    const tasks = readdirSync(`/proc/${pid}/task`);
+    return tasks.flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean)
+    ).map(Number);
+  } catch {
+    return []; // gone, or not Linux
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0);
 }
 
 export const MB = 1e6;

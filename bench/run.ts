@@ -13,6 +13,8 @@ const BENCHMARKS: Record<string, () => Promise<{ bench(bench: Bench): Promise<Re
   start: () => import("./start.ts"),
   loop: () => import("./loop.ts"),
   context: () => import("./context.ts"),
+  edit: () => import("./edit.ts"),
+  search: () => import("./search.ts"),
 };
 
 const root = dirname(import.meta.dirname);

@@ -65,58 +65,102 @@ interface Level {
 }
 
 /** Entries of the tree, each folder before what it holds; `skipped` is filled on the way. */
-export function* walk(options: WalkOptions, skipped: Skipped): Generator<WalkEntry> {
-  const { base, root, maxDepth = Infinity, all = false } = options;
-  const above = options.rules === undefined ? rulesAbove(base, root) : options.rules;
-  const levels: Level[] = [];
-  const enter = (path: string, relative: string, rules: IgnoreRules | null) => {
+export function walk(options: WalkOptions, skipped: Skipped): IterableIterator<WalkEntry> {
+  return new Walk(options, skipped);
+}
+
+/** No generator: engines take long to optimise those, and a large tree is walked in less time. */
+class Walk implements IterableIterator<WalkEntry> {
+  readonly #options: WalkOptions;
+  readonly #skipped: Skipped;
+  readonly #levels: Level[] = [];
+  /** A folder that was given and is still to be entered. */
+  #folder: WalkEntry | null = null;
+  #begun = false;
+
+  constructor(options: WalkOptions, skipped: Skipped) {
+    this.#options = options;
+    this.#skipped = skipped;
+  }
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  next(): IteratorResult<WalkEntry> {
+    if (!this.#begun) this.#begin();
+    if (this.#folder !== null) this.#enterFolder(this.#folder);
+    for (let level = this.#levels.at(-1); level !== undefined;) {
+      const entry = level.entries[level.at++];
+      if (entry === undefined) {
+        this.#levels.pop();
+        level = this.#levels.at(-1);
+        continue;
+      }
+      const value = this.#visit(level, entry);
+      if (value === null) continue;
+      if (value.kind === "dir") this.#folder = value;
+      return { done: false, value };
+    }
+    return { done: true, value: undefined };
+  }
+
+  #begin(): void {
+    const { base, root, rules } = this.#options;
+    this.#begun = true;
+    this.#enter(base, "", rules === undefined ? rulesAbove(base, root) : rules);
+  }
+
+  #enterFolder({ path, relative, depth, rules = null }: WalkEntry): void {
+    this.#folder = null;
+    if (depth < (this.#options.maxDepth ?? Infinity)) this.#enter(path, relative, rules);
+  }
+
+  #enter(path: string, relative: string, rules: IgnoreRules | null): void {
     let entries: Dirent[];
     try {
       entries = readdirSync(path, { withFileTypes: true });
     } catch {
-      skipped.unreadable++;
+      this.#skipped.unreadable++;
       return;
     }
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     const own = rulesIn(path, entries.map((entry) => entry.name), rules);
-    levels.push({ entries, at: 0, path, relative, rules: own, concerns: concernsIn(own, path) });
-  };
-  enter(base, "", above);
-  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
-    const entry = level.entries[level.at++];
-    if (entry === undefined) {
-      levels.pop();
-      continue;
-    }
+    const concerns = concernsIn(own, path);
+    this.#levels.push({ entries, at: 0, path, relative, rules: own, concerns });
+  }
+
+  /** What is given of an entry, or null. */
+  #visit(level: Level, entry: Dirent): WalkEntry | null {
     const { name } = entry;
-    if (TEMP_NAME.test(name)) continue; // a write under way, or what a killed one left
+    if (TEMP_NAME.test(name)) return null; // a write under way, or what a killed one left
     if (name === ".git") {
-      if (all) skipped.ignoredFolders++;
-      continue;
+      if (this.#options.all) this.#skipped.ignoredFolders++;
+      return null;
     }
     const path = level.path.endsWith(sep) ? level.path + name : level.path + sep + name;
     const relative = level.relative === "" ? name : `${level.relative}/${name}`;
     const isFolder = entry.isDirectory();
     if (level.concerns(name) && isIgnored(level.rules, path, isFolder)) {
-      if (isFolder) skipped.ignoredFolders++;
-      else skipped.ignoredFiles++;
-      continue;
+      if (isFolder) this.#skipped.ignoredFolders++;
+      else this.#skipped.ignoredFiles++;
+      return null;
     }
-    const depth = levels.length;
-    if (isFolder) {
-      yield { path, relative, kind: "dir", depth, rules: level.rules };
-      if (depth < maxDepth) enter(path, relative, level.rules);
-    } else if (entry.isFile()) {
-      yield { path, relative, kind: "file", depth };
-    } else if (all) {
-      yield { path, relative, kind: entry.isSymbolicLink() ? "link" : "other", depth };
-    } else if (entry.isSymbolicLink()) {
-      const target = linkedFile(path, base, root);
-      if (target === null) skipped.links++;
-      else yield { path, relative, kind: "file", depth, target };
-    } else {
-      skipped.special++;
-    }
+    const depth = this.#levels.length;
+    if (isFolder) return { path, relative, kind: "dir", depth, rules: level.rules };
+    if (entry.isFile()) return { path, relative, kind: "file", depth };
+    return this.#special(entry, { path, relative, depth });
+  }
+
+  #special(entry: Dirent, where: Omit<WalkEntry, "kind">): WalkEntry | null {
+    const { base, root, all } = this.#options;
+    const isLink = entry.isSymbolicLink();
+    if (all) return { ...where, kind: isLink ? "link" : "other" };
+    const target = isLink ? linkedFile(where.path, base, root) : null;
+    if (target !== null) return { ...where, kind: "file", target };
+    if (isLink) this.#skipped.links++;
+    else this.#skipped.special++;
+    return null;
   }
 }
 

@@ -97,7 +97,7 @@ async function replace(
   expected: Uint8Array | null,
 ): Promise<void> {
   const old = await existing(target);
-  await checkUnchanged(target, old, expected);
+  checkStats(target, old, expected);
   try {
     await writeTemp(target, temp, bytes, old);
     // The last look: after it only the rename itself is left to other programs' writes.
@@ -154,20 +154,25 @@ async function checkReal(target: string): Promise<void> {
   if (real !== target) throw changed(target, `a link leads from there to ${real} now`);
 }
 
+/** What can be told without reading the file. */
+function checkStats(target: string, now: Stats | null, expected: Uint8Array | null): void {
+  if (expected === null && now !== null) throw changed(target, "it exists now");
+  if (expected !== null && now === null) throw changed(target, "it no longer exists");
+  if (now && expected && now.size !== expected.length) throw changed(target, OTHER_CONTENT);
+}
+
 async function checkUnchanged(
   target: string,
   now: Stats | null,
   expected: Uint8Array | null,
 ): Promise<void> {
-  if (expected === null) {
-    if (now !== null) throw changed(target, "it exists now");
-    return;
-  }
-  if (now === null) throw changed(target, "it no longer exists");
-  if (now.size !== expected.length || !(await readFile(target)).equals(expected)) {
-    throw changed(target, "its content is not what was expected");
+  checkStats(target, now, expected);
+  if (expected !== null && !(await readFile(target)).equals(expected)) {
+    throw changed(target, OTHER_CONTENT);
   }
 }
+
+const OTHER_CONTENT = "its content is not what was expected";
 
 function changed(target: string, how: string): HostError {
   return new HostError("ECHANGED", `${target} changed on disk: ${how}; nothing was written`);

@@ -222,7 +222,7 @@ function contextFor(call: RecordedCall, tr: string, env: InvokeEnv): ToolContext
     batch: undefined,
     emit: (text) => env.emit({ type: "call_output", call: call.id, text }),
     openOutput: () => openSink(session.blobs),
-    keep: (bytes) => session.blobs.keep(bytes),
+    keep: (bytes, name) => session.blobs.keep(bytes, name),
     kept: (name) => session.blobs.get(name),
   };
 }

@@ -1,6 +1,6 @@
 // Which paths are special: inside the workspace or not, secret, protected. Paths are real paths.
 
-import { basename, relative, sep } from "node:path";
+import { relative, sep } from "node:path";
 
 /** Is `path` the root or below it? Separator-aware: /a/bc is not inside /a/b. */
 export function isInside(root: string, path: string): boolean {
@@ -15,7 +15,7 @@ const IN_SECRET_FOLDER = new RegExp(`(?:^|\\${sep})\\.(?:ssh|gnupg|aws|kube|dock
 
 /** Files that hold secrets: asked for even inside the workspace, skipped by Search. */
 export function isSecret(path: string): boolean {
-  const name = basename(path);
+  const name = path.slice(path.lastIndexOf(sep) + 1);
   if (SECRET_NAMES.test(name)) return !NOT_SECRET.test(name);
   return IN_SECRET_FOLDER.test(path);
 }

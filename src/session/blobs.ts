@@ -2,7 +2,7 @@
 // a record, images. A name is the sha-256 of the bytes, so storing twice costs nothing.
 
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync } from "node:fs";
-import { unlinkSync, writeSync } from "node:fs";
+import { rmSync, unlinkSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { newSha256, randomName, sha256 } from "../runtime/hash.ts";
 
@@ -23,13 +23,22 @@ export class BlobStore {
     this.folder = folder;
   }
 
-  /** Keeps the bytes and gives their name. Throws the system's error when the disk refuses. */
-  keep(bytes: Uint8Array): string {
-    const name = sha256(bytes);
+  /**
+   * Keeps the bytes and gives their name. Throws the system's error when the disk refuses.
+   *
+   * @param name Their sha-256, where it is known already: hashing is most of the work.
+   */
+  keep(bytes: Uint8Array, name: string = sha256(bytes)): string {
     if (existsSync(join(this.folder, name))) return name;
-    const writer = this.open();
-    writer.write(bytes);
-    return writer.end();
+    const temp = this.#temp();
+    try {
+      writeFileSync(temp, bytes, { flag: "wx", mode: 0o600 });
+      renameSync(temp, join(this.folder, name));
+    } catch (error) {
+      rmSync(temp, { force: true });
+      throw error;
+    }
+    return name;
   }
 
   /** The bytes under a name, or null when there are none. */
@@ -44,11 +53,7 @@ export class BlobStore {
 
   /** Opens a blob of unknown size; memory stays constant. */
   open(): BlobWriter {
-    if (!this.#made) {
-      mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-      this.#made = true;
-    }
-    const temp = join(this.folder, `.${randomName()}.tmp`);
+    const temp = this.#temp();
     const fd = openSync(temp, "wx", 0o600);
     const hash = newSha256();
     const discard = () => {
@@ -72,6 +77,15 @@ export class BlobStore {
       },
       discard,
     };
+  }
+
+  /** A name in the folder, which is made first. */
+  #temp(): string {
+    if (!this.#made) {
+      mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+      this.#made = true;
+    }
+    return join(this.folder, `.${randomName()}.tmp`);
   }
 }
 

@@ -217,7 +217,7 @@ async function write(job: Job, bytes: Uint8Array): Promise<Written & { after: st
     change = {
       path,
       kind: file.bytes ? "edit" : "create",
-      before: file.bytes && (ctx.kept(file.version) ? file.version : ctx.keep(file.bytes)),
+      before: file.bytes && ctx.keep(file.bytes, file.version),
       after: ctx.keep(bytes),
     };
   } catch (error) {
@@ -255,7 +255,7 @@ async function changedOnDisk(job: Job): Promise<ToolError> {
 /** An error that shows lines of the file on the disk; what was shown is kept, so that it is found again. */
 function refused(job: Job, faults: string[], lines: Lines, show: readonly Span[]): ToolError {
   const { bytes } = job.file;
-  if (bytes && bytes.length <= MAX_KEPT) job.ctx.keep(bytes);
+  if (bytes && bytes.length <= MAX_KEPT) job.ctx.keep(bytes, job.file.version);
   return failure(faults, nowOf(job, lines), show);
 }
 

@@ -15,7 +15,7 @@ import { shownPath } from "./paths.ts";
 const MAX_VERSIONS = 8;
 
 interface Store {
-  keep(bytes: Uint8Array): string;
+  keep(bytes: Uint8Array, name?: string): string;
   get(name: string): Uint8Array | null;
 }
 
@@ -128,7 +128,7 @@ export class FileViewer {
       ...this.#statesOf(looked, lines, shown, hash),
       rows: (from, to) => numbers(from, to).map((n) => row(n, lines.line(n), hash)),
       texts: (from, to) => {
-        this.#store.keep(bytes); // what is shown can be found again after the next change
+        this.#store.keep(bytes, looked.version); // what is shown can be found again after the next change
         return numbers(from, to).map((n) => recorded(lines.line(n), hash));
       },
     };

@@ -183,7 +183,7 @@ class Page {
     if (this.#lines > before || (total === 0 && faults.length === 0)) this.#useful = true;
     const seen = shown.observation(file.path, version, "read", total);
     if (seen) this.#observations.push(seen);
-    if (seen && bytes && bytes.length <= MAX_KEPT) this.#ctx.keep(bytes);
+    if (seen && bytes && bytes.length <= MAX_KEPT) this.#ctx.keep(bytes, version);
   }
 
   #element(path: string, facts: string, rows: string[]): void {

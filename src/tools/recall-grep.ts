@@ -102,7 +102,6 @@ function pieceOf(bytes: Buffer, text: string): Matchable {
     bytes,
     utf16: false,
     text: () => text,
-    latin1: () => bytes.toString("latin1"),
     isUtf8: () => isUtf8(bytes),
   };
 }

@@ -9,6 +9,8 @@ import { openDocument } from "./document.ts";
 export const MAX_FILE = 4 * 1024 * 1024;
 /** A named file larger than this is not searched either. */
 export const MAX_NAMED_FILE = 64 * 1024 * 1024;
+/** Files that the system makes up as they are read; of others one read gives all that there is. */
+const IN_PIECES = /^\/(?:proc|sys|dev)\//;
 /** Looked at for a NUL, which makes a file binary. */
 const SNIFF = 8192;
 
@@ -29,8 +31,11 @@ export function readContent(
   }
   let length = 0;
   try {
-    for (let more = -1; more !== 0 && length < slab.length; length += more) {
-      more = readSync(fd, slab, length, slab.length - length, null);
+    const whole = !IN_PIECES.test(path);
+    while (length < slab.length) {
+      const more = readSync(fd, slab, length, slab.length - length, null);
+      length += more;
+      if (more === 0 || whole) break;
     }
   } catch {
     return "unreadable";
@@ -48,7 +53,6 @@ export class Content {
   readonly utf16: boolean;
   /** The bytes are no text: in part known only once the text was asked for. */
   binary: boolean;
-  #latin1: string | undefined;
   #text: string | undefined;
   #lines: string[] | undefined;
 
@@ -58,11 +62,6 @@ export class Content {
     this.utf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
     const nul = this.utf16 ? -1 : bytes.indexOf(0);
     this.binary = nul !== -1 && nul < SNIFF;
-  }
-
-  /** A character for each byte, which for ASCII is the text. */
-  latin1(): string {
-    return this.#latin1 ??= this.bytes.toString("latin1");
   }
 
   /** Is it UTF-8? Then bytes can be counted in the place of text. */
@@ -77,7 +76,7 @@ export class Content {
 
   #decode(): string {
     if (!this.isUtf8()) return this.lines().join("\n");
-    if (isAscii(this.bytes)) return this.latin1();
+    if (isAscii(this.bytes)) return this.bytes.toString("latin1");
     return this.bytes.toString("utf8").replace(/^\ufeff/, "");
   }
 

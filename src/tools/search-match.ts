@@ -2,6 +2,8 @@
 // lines are given to the engine at once only to find candidates, because calling it for each line takes
 // several times as long.
 
+import { isAscii } from "node:buffer";
+import { ByteText } from "./search-bytes.ts";
 import type { Content } from "./search-file.ts";
 import { escapeRegExp, type Pattern, withinLine } from "./search-pattern.ts";
 
@@ -16,6 +18,9 @@ const WINDOW = 64 * 1024;
 const MAX_WINDOW_MS = 4;
 /** Shorter text occurs so often that looking for it first is no help. */
 const MIN_REQUIRED = 3;
+
+/** How U+2028 and U+2029 begin in UTF-8. */
+const SEPARATORS = Buffer.from([0xe2, 0x80]);
 
 /** Engines may give up silently on such a pattern and report no match, so time is what tells. */
 export class ExpensivePattern extends Error {
@@ -32,7 +37,7 @@ export class ExpensivePattern extends Error {
 }
 
 /** What is matched: a file, or a piece of a text. */
-export type Matchable = Pick<Content, "bytes" | "utf16" | "text" | "latin1" | "isUtf8">;
+export type Matchable = Pick<Content, "bytes" | "utf16" | "text" | "isUtf8">;
 
 /** What a pattern hits in a file. */
 export interface Hits {
@@ -42,44 +47,31 @@ export interface Hits {
   lines: { line: number; at: number }[];
 }
 
+/** Finds lines that may hit. */
+interface Candidates {
+  expression: RegExp;
+  /** They do hit, in a text whose only separators of lines are "\n". */
+  exact: boolean;
+  /** Finding one may itself take the engine too long. */
+  guarded: boolean;
+}
+
 export class FileMatcher {
   #pattern: Pattern;
-  /** A text that a file with a match must hold, in any case of letters where the pattern ignores it. */
-  #required: Buffer | RegExp | null;
-  /** Finds lines that may hit; null where only trying each line is sure to be quick. */
-  #candidate: RegExp | null;
-  /** Finding a candidate may itself take the engine too long. */
-  #guarded = false;
-  /** A candidate is a hit, in a text whose only separators of lines are "\n". */
-  #exact = false;
+  /** A text that a file with a match must hold; null where looking for it is no help. */
+  #required: ByteText | null;
+  /** Null where only trying each line is sure to be quick. */
+  #candidates: Candidates | null;
   #all: RegExp;
   #one: RegExp;
 
   constructor(pattern: Pattern) {
-    const { source, flags, required, mayBacktrack } = pattern;
+    const { source, flags } = pattern;
     this.#pattern = pattern;
     this.#all = new RegExp(source, `gm${flags}`);
     this.#one = new RegExp(source, flags);
-    const ignoreCase = flags.includes("i");
-    const text = required === null ? "" : escapeRegExp(required);
-    this.#required = required === null
-      ? null
-      : ignoreCase
-      ? new RegExp(text, "i")
-      : Buffer.from(required);
-    const bound = withinLine(pattern);
-    if (pattern.plain) {
-      this.#candidate = new RegExp(text, ignoreCase ? "gi" : "g");
-      this.#exact = true;
-    } else if (required !== null && required.length >= MIN_REQUIRED && !source.startsWith(text)) {
-      this.#candidate = new RegExp(text, ignoreCase ? "gi" : "g");
-    } else if (bound !== null) {
-      this.#candidate = new RegExp(bound, `gm${flags}`);
-      this.#exact = true;
-      this.#guarded = mayBacktrack;
-    } else {
-      this.#candidate = mayBacktrack ? null : this.#all;
-    }
+    this.#required = requiredOf(pattern);
+    this.#candidates = candidatesOf(pattern);
   }
 
   /**
@@ -87,35 +79,44 @@ export class FileMatcher {
    * @throws {ExpensivePattern}
    */
   find(content: Matchable, counting = false): Hits {
-    if (!this.#mayHit(content)) return { count: 0, lines: [] };
+    const { bytes, utf16 } = content;
+    // ASCII is the same bytes in every encoding here but UTF-16.
+    const required = utf16 ? null : this.#required;
+    const searched = required?.in(bytes);
+    if (searched === null) return { count: 0, lines: [] };
     if (this.#pattern.acrossLines) {
       return this.#acrossLines(content.text().replaceAll("\r\n", "\n"));
     }
-    if (counting && this.#pattern.plain && this.#required instanceof Buffer && content.isUtf8()) {
-      return { count: linesWith(this.#required, content.bytes), lines: [] };
+    if (counting && required && searched && content.isUtf8()) {
+      return { count: this.#linesInBytes(required, bytes, searched), lines: [] };
     }
-    return this.#withinLines(content.text(), counting);
+    return this.#withinLines(content, counting);
   }
 
-  /** False only where no match can be. ASCII is the same bytes in every encoding here but UTF-16. */
-  #mayHit(content: Matchable): boolean {
-    if (this.#required === null || content.utf16) return true;
-    if (this.#required instanceof RegExp) return this.#required.test(content.latin1());
-    return content.bytes.includes(this.#required);
+  /** Number of lines that hit; only those that hold the required text become strings. */
+  #linesInBytes(required: ByteText, bytes: Buffer, searched: Buffer): number {
+    if (this.#pattern.plain) return required.linesIn(bytes, searched);
+    return required.linesIn(bytes, searched, (at, end) => {
+      const start = bytes.lastIndexOf(10, at) + 1;
+      const cr = bytes[end] === 10 && bytes[end - 1] === 13;
+      const line = bytes.toString("utf8", start, cr ? end - 1 : end);
+      const text = start === 0 ? line.replace(/^\ufeff/, "") : line;
+      return this.#attempt(this.#one, text) !== null;
+    });
   }
 
-  #withinLines(text: string, counting: boolean): Hits {
+  #withinLines(content: Matchable, counting: boolean): Hits {
+    const text = content.text();
     const hits: Hits = { count: 0, lines: [] };
     const { plain } = this.#pattern;
-    const exact = this.#exact &&
-      (plain || !["\r", "\u2028", "\u2029"].some((c) => text.includes(c)));
+    const exact = plain || (this.#candidates?.exact === true && hasPlainLines(content));
     for (let from = 0, line = 1; from < text.length;) {
       const end = plain ? text.length : windowEnd(text, from);
       const part = from === 0 && end === text.length ? text : text.slice(from, end);
       const count = counting && exact ? this.#count(part) : null;
       if (count !== null) hits.count += count;
       else this.#window(part, line, exact, hits);
-      if (end < text.length) line += newlines(part, 0, part.length);
+      if (!counting && end < text.length) line += newlines(part, 0, part.length);
       from = end;
     }
     return hits;
@@ -123,25 +124,27 @@ export class FileMatcher {
 
   /** Number of lines that hit, where candidates are hits; null where that took suspiciously long. */
   #count(text: string): number | null {
-    if (this.#candidate === null) return null;
+    if (this.#candidates === null) return null;
+    const { expression, guarded } = this.#candidates;
     const begin = performance.now();
-    const count = linesOf(this.#candidate, text);
-    return this.#guarded && performance.now() - begin > MAX_WINDOW_MS ? null : count;
+    const count = linesOf(expression, text);
+    return guarded && performance.now() - begin > MAX_WINDOW_MS ? null : count;
   }
 
   /** Adds the hits in `text`, whose first line has the number `line`. */
   #window(text: string, line: number, exact: boolean, hits: Hits): void {
-    let candidate = this.#candidate;
+    let candidates = this.#candidates;
     let counted = 0;
     for (let from = 0; from < text.length;) {
       let start = from;
       let found = from;
-      if (candidate !== null) {
-        const begin = this.#guarded ? performance.now() : 0;
-        candidate.lastIndex = from;
-        const match = candidate.exec(text);
-        if (this.#guarded && performance.now() - begin > MAX_WINDOW_MS) {
-          candidate = null;
+      if (candidates !== null) {
+        const { expression, guarded } = candidates;
+        const begin = guarded ? performance.now() : 0;
+        expression.lastIndex = from;
+        const match = expression.exec(text);
+        if (guarded && performance.now() - begin > MAX_WINDOW_MS) {
+          candidates = null;
           continue;
         }
         if (match === null) return;
@@ -151,7 +154,7 @@ export class FileMatcher {
       }
       const at = text.indexOf("\n", found);
       const end = at === -1 ? text.length : at;
-      const column = exact && candidate ? found - start : this.#column(text, start, end);
+      const column = exact && candidates ? found - start : this.#column(text, start, end);
       from = end + 1;
       if (column === -1) continue;
       hits.count++;
@@ -204,15 +207,35 @@ export class FileMatcher {
   }
 }
 
-/** Number of lines that hold the text. */
-function linesWith(text: Buffer, bytes: Buffer): number {
-  let count = 0;
-  for (let at = bytes.indexOf(text); at !== -1; at = bytes.indexOf(text, at)) {
-    count++;
-    at = bytes.indexOf(10, at);
-    if (at === -1) break;
+/** Does nothing but "\n" end a line, not even for the engine's `^` and `$`? */
+function hasPlainLines(content: Matchable): boolean {
+  const { bytes } = content;
+  if (bytes.includes(13)) return false;
+  if (isAscii(bytes) || (content.isUtf8() && !bytes.includes(SEPARATORS))) return true;
+  const text = content.text();
+  return !text.includes("\r") && !text.includes("\u2028") && !text.includes("\u2029");
+}
+
+function requiredOf({ required, flags, plain }: Pattern): ByteText | null {
+  if (required === null || (required.length < MIN_REQUIRED && !plain)) return null;
+  return new ByteText(required, flags.includes("i"));
+}
+
+function candidatesOf(pattern: Pattern): Candidates | null {
+  const { source, flags, required, plain, mayBacktrack } = pattern;
+  const text = required === null ? "" : escapeRegExp(required);
+  // The engine itself looks first for a text that the expression begins with.
+  const isHelp = required !== null && required.length >= MIN_REQUIRED && !source.startsWith(text);
+  if (plain || isHelp) {
+    const expression = new RegExp(text, flags.includes("i") ? "gi" : "g");
+    return { expression, exact: plain, guarded: false };
   }
-  return count;
+  const bound = withinLine(pattern);
+  if (bound !== null) {
+    return { expression: new RegExp(bound, `gm${flags}`), exact: true, guarded: mayBacktrack };
+  }
+  if (mayBacktrack) return null;
+  return { expression: new RegExp(source, `gm${flags}`), exact: false, guarded: false };
 }
 
 /** Number of lines in which an expression matches whose matches end within their line. */

@@ -7,7 +7,7 @@ import { ExpensivePattern } from "./search-match.ts";
 import { ScanProcess } from "./search-process.ts";
 import {
   type FileHits,
-  filesOf,
+  FileList,
   pathOf,
   type ScanBatch,
   type ScanJob,
@@ -17,13 +17,13 @@ import {
   skippedNothing,
 } from "./search-scan.ts";
 
-/** How long a search takes before others help; starting them takes about half of it (milliseconds). */
-const ALONE_MS = 100;
+/** How long a search takes before others help; starting them takes about as long (milliseconds). */
+const ALONE_MS = 40;
 /** Processes that scan at the same time; more wait for the disk, or for each other. */
 const MAX_SCANNERS = 4;
-const BATCH_FILES = 64;
+const BATCH_FILES = 512;
 /** Batches that a process has waiting, so that it works on while this one is at its own. */
-const DEPTH = 4;
+const DEPTH = 3;
 /** How long this process works before others get their turn (milliseconds). */
 const SLICE_MS = 10;
 
@@ -102,12 +102,13 @@ class Pool {
   async run(): Promise<ScanEnd> {
     this.#signal.throwIfAborted();
     let files: ScanBatch["files"] = [];
-    for (const file of filesOf(this.#job, this.#end.skipped)) {
+    const list = new FileList(this.#job, this.#end.skipped);
+    for (let file = list.next(); file !== undefined; file = list.next()) {
       if (file !== null) files.push(file);
       if (files.length === BATCH_FILES) {
         await this.#deal(files);
         files = [];
-      } else await this.#turn();
+      } else if (this.#isDue()) await this.#turn();
     }
     if (files.length > 0) await this.#deal(files);
     while (this.#pending.length > 0) {
@@ -123,9 +124,13 @@ class Pool {
     this.#helpers = [];
   }
 
-  /** Lets others have their turn when this process has worked for long enough. */
-  async #turn(after = SLICE_MS): Promise<void> {
-    if (performance.now() - this.#slice < after) return;
+  /** Has this process worked for long enough without a break? */
+  #isDue(): boolean {
+    return performance.now() - this.#slice >= SLICE_MS;
+  }
+
+  /** Lets others have their turn. */
+  async #turn(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     this.#check();
     this.#slice = performance.now();
@@ -155,7 +160,8 @@ class Pool {
       const [helper] = this.#helpers.toSorted((a, b) => a.load - b.load);
       if (helper && helper.load < DEPTH) {
         void this.#have(helper, entry);
-        return await this.#turn();
+        if (this.#isDue()) await this.#turn();
+        return;
       }
       if (this.#own) return await this.#scanHere(this.#own, entry);
       await this.#untilAnswer();
@@ -188,11 +194,11 @@ class Pool {
         entry.result = next.value;
         break;
       }
-      await this.#turn();
+      if (this.#isDue()) await this.#turn();
     }
     this.#deliver();
     // Helpers may wait for more.
-    if (this.#helpers.length > 0) await this.#turn(0);
+    if (this.#helpers.length > 0) await this.#turn();
   }
 
   /** Passes on the results whose turn it is. */

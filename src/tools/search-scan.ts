@@ -1,6 +1,7 @@
 // Scans a tree for patterns in two steps that may run in different processes: which files there are
-// (`filesOf`, a walk), and which of their lines hit (`Scanner`). Both are synchronous generators, so that
-// whoever runs them decides when others get their turn (search-pool.ts, search-serve.ts).
+// (`FileList`, a walk), and which of their lines hit (`Scanner`). Both are synchronous and give up
+// control often, so that whoever runs them decides when others get their turn (search-pool.ts,
+// search-serve.ts).
 // Not here: what the result looks like (search-format.ts).
 
 import { statSync } from "node:fs";
@@ -89,26 +90,41 @@ export function skippedNothing(): ScanSkipped {
   return { ...nothingSkipped(), binary: 0, large: 0, secret: 0 };
 }
 
-/** The files of a job in order of path; null now and then, when it is not yet known which is next. */
-export function* filesOf(job: ScanJob, skipped: ScanSkipped): Generator<ScanFile | null> {
-  const { base, root } = job;
-  if (statSync(base).isFile()) {
-    if (wantedBy(job)({ path: base, relative: basename(base) })) yield [""];
-    return;
+/** The files of a job in order of path. */
+export class FileList {
+  readonly #below: string;
+  readonly #wanted: Filter;
+  readonly #skipped: ScanSkipped;
+  readonly #walk: IterableIterator<WalkEntry>;
+
+  /** @param skipped What is left out is counted in it. */
+  constructor(job: ScanJob, skipped: ScanSkipped) {
+    const { base, root } = job;
+    const isFile = statSync(base).isFile();
+    this.#below = base.endsWith(sep) ? base : base + sep;
+    this.#wanted = wantedBy(job);
+    this.#skipped = skipped;
+    this.#walk = isFile ? [namedFile(base)].values() : walk({ base, root }, skipped);
   }
-  const wanted = wantedBy(job);
-  const below = base.endsWith(sep) ? base : base + sep;
-  for (const entry of walk({ base, root }, skipped)) {
-    const { kind, path, relative, target } = entry;
+
+  /** The next file; null where it is not yet known which one that is, undefined at the end. */
+  next(): ScanFile | null | undefined {
+    const { done, value } = this.#walk.next();
+    if (done) return undefined;
+    const { kind, path, relative, target } = value;
     // A link to a file of this tree would show its lines twice.
-    if (kind === "dir" || target?.startsWith(below) || !wanted(entry)) yield null;
-    else if (!isSecret(target ?? path)) {
-      yield target === undefined ? [relative] : [relative, target];
-    } else {
-      skipped.secret++;
-      yield null;
+    if (kind === "dir" || target?.startsWith(this.#below) || !this.#wanted(value)) return null;
+    if (value.depth === 0) return [""]; // named, so it is no secret
+    if (isSecret(target ?? path)) {
+      this.#skipped.secret++;
+      return null;
     }
+    return target === undefined ? [relative] : [relative, target];
   }
+}
+
+function namedFile(path: string): WalkEntry {
+  return { path, relative: basename(path), kind: "file", depth: 0 };
 }
 
 /** A sign of life at most this often (milliseconds). */

@@ -70,8 +70,8 @@ export interface ToolContext {
   /** Live output for whoever watches; not recorded. */
   emit(text: string): void;
   openOutput(): OutputSink;
-  /** Keep bytes in the session's content-addressed store; the name is their sha-256. */
-  keep(bytes: Uint8Array): string;
+  /** Keep bytes in the session's content-addressed store; the name is their sha-256, given where known. */
+  keep(bytes: Uint8Array, name?: string): string;
   /** Bytes kept under a name, or null. */
   kept(name: string): Uint8Array | null;
 }

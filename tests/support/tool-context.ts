@@ -47,7 +47,7 @@ export function toolBench(): ToolBench {
       batch: undefined,
       emit: (text) => void emitted.push(text),
       openOutput: () => openSink(blobs),
-      keep: (bytes) => blobs.keep(bytes),
+      keep: (bytes, name) => blobs.keep(bytes, name),
       kept: (name) => blobs.get(name),
       ...over,
     }),

@@ -125,7 +125,7 @@ export class Desk {
       openOutput: () => {
         throw new Error("not used here");
       },
-      keep: (bytes) => this.blobs.keep(bytes),
+      keep: (bytes, name) => this.blobs.keep(bytes, name),
       kept: (name) => this.blobs.get(name),
     };
   }

@@ -1,6 +1,6 @@
 // `nanocode` and `nanocode -p`: the agent itself.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../runtime/errors.ts";
 import type { Options } from "./args.ts";
@@ -61,9 +61,14 @@ async function withSession(options: Options, workspace: Workspace): Promise<Opti
   return { ...options, resume: await pickSession(files) };
 }
 
-/** Is there a folder of plugins at all? Looking into it takes modules that most starts do without. */
+/** Are there plugins at all, or names of some? Looking at them takes modules that most starts do without. */
 function mayHoldPlugins({ root }: Workspace): boolean {
-  return existsSync(join(root, ".nanocode", "plugins"));
+  if (existsSync(join(root, ".nanocode", "plugins"))) return true;
+  try {
+    return readFileSync(join(root, ".nanocode", "config.json"), "utf8").includes("plugins");
+  } catch {
+    return false;
+  }
 }
 
 /** Sets up; a person at a terminal without any key is offered what there is. */

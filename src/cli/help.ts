@@ -13,7 +13,7 @@ export function helpText(): string {
     "  nanocode [options] [prompt…]     interactive; a prompt starts the first turn",
     '  nanocode -p "prompt"             one turn; a file or pipe on stdin is read as extra input',
     "  nanocode config                  every setting and where it came from",
-    "  nanocode plugin new|list|sync-manifest   plugins: docs/plugins.md",
+    "  nanocode plugin COMMAND          new, add, remove, list, search, update, verify, sync, test",
     "  nanocode trust [PATH]            what of a project may run",
     "  nanocode models                  the models of the configured providers",
     "  nanocode context [SESSION]       what the last request was made of, what the cache kept",

@@ -1,24 +1,36 @@
-// `nanocode plugin`: makes a plugin's folder, lists plugins with why they are off, and writes a manifest's
-// tools from the code.
+// `nanocode plugin …`: reads the words and hands over to one file a group of commands. Only these commands
+// resolve and fetch; a start never does.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { bundled } from "../plugins/bundled.ts";
-import { discover, type Found } from "../plugins/discover.ts";
-import { EXTENSION, type Manifest, MANIFEST_FILE } from "../plugins/manifest.ts";
-import { openPlugins } from "../plugins/open.ts";
-import { TrustStore } from "../plugins/trust.ts";
+import { nearest } from "../runtime/nearest.ts";
 import { UserError } from "../runtime/errors.ts";
-import { randomName } from "../runtime/hash.ts";
-import { visible } from "../ui/text.ts";
 import type { Program } from "./run.ts";
-import { findWorkspace, projectRoot, type Workspace } from "./workspace.ts";
+import { findWorkspace } from "./workspace.ts";
 
-const USAGE = "nanocode plugin new NAME [--user] | list [--json] | sync-manifest NAME";
-export const PLUGIN_OPTIONS = { user: { type: "boolean" }, json: { type: "boolean" } } as const;
-/** Lower-case letters, digits, - and ., as Agent Plugins 1.0.0 has it. */
-const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:[.-][a-z0-9]+)*$/;
+export const PLUGIN_OPTIONS = {
+  user: { type: "boolean" },
+  json: { type: "boolean" },
+  yes: { type: "boolean", short: "y" },
+  frozen: { type: "boolean" },
+} as const;
+type Option = keyof typeof PLUGIN_OPTIONS;
+
+/** Each command with the words behind it, and the options it takes. */
+const COMMANDS: Readonly<
+  Record<string, { words: [min: number, max: number]; usage: string; options: Option[] }>
+> = {
+  new: { words: [1, 1], usage: "new NAME [--user]", options: ["user"] },
+  add: { words: [1, 1], usage: "add SOURCE [--user] [--yes]", options: ["user", "yes"] },
+  remove: { words: [1, 1], usage: "remove NAME [--user]", options: ["user"] },
+  list: { words: [0, 0], usage: "list [--json]", options: ["json"] },
+  search: { words: [1, 8], usage: "search WORD", options: ["json"] },
+  update: { words: [0, 1], usage: "update [NAME] [--yes]", options: ["yes"] },
+  verify: { words: [0, 0], usage: "verify", options: [] },
+  sync: { words: [0, 0], usage: "sync [--frozen] [--yes]", options: ["frozen", "yes"] },
+  test: { words: [0, 1], usage: "test [NAME]", options: [] },
+  "sync-manifest": { words: [0, 1], usage: "sync-manifest [NAME]", options: [] },
+};
+const USAGE = Object.values(COMMANDS).map(({ usage }) => `nanocode plugin ${usage}`).join("\n  ");
 
 export async function pluginCommand(
   argv: readonly string[],
@@ -27,193 +39,60 @@ export async function pluginCommand(
 ): Promise<number> {
   let parsed;
   try {
-    parsed = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: PLUGIN_OPTIONS,
-    });
+    parsed = parseArgs({ args: [...argv], allowPositionals: true, options: PLUGIN_OPTIONS });
   } catch (error) {
     throw new UserError((error as Error).message.split(".")[0] ?? "", USAGE);
   }
-  const { values, positionals: [command, name, ...rest] } = parsed;
+  const { values, positionals: [command, ...words] } = parsed;
+  if (command === undefined) throw new UserError("plugin needs a command", USAGE);
+  const known = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+  if (known === undefined) {
+    const near = nearest(command, Object.keys(COMMANDS));
+    throw new UserError(
+      `there is no nanocode plugin ${command}${near ? ` (did you mean ${near}?)` : ""}`,
+      USAGE,
+    );
+  }
+  const extra = Object.keys(values).find((name) => !known.options.includes(name as Option));
+  if (extra !== undefined || words.length < known.words[0] || words.length > known.words[1]) {
+    throw new UserError(
+      extra !== undefined
+        ? `plugin ${command} does not take --${extra}`
+        : `plugin ${command} got ${words.length === 0 ? "nothing" : words.join(" ")}`,
+      `nanocode plugin ${known.usage}`,
+    );
+  }
   const workspace = findWorkspace(undefined);
-  if (command === "list" && name === undefined) {
-    return await print(await list(program, workspace, values.json ?? false));
+  const { user = false, json = false, yes = false, frozen = false } = values;
+  const [word] = words;
+  switch (command) {
+    case "new":
+      return await print((await import("./plugin-new.ts")).makePlugin(word ?? "", workspace, user));
+    case "list":
+      return await print(
+        await (await import("./plugin-list.ts")).listPlugins(program, workspace, json),
+      );
+    case "test":
+      return await (await import("./plugin-code.ts")).testPlugin(word, workspace, print);
+    case "sync-manifest":
+      return await print(await (await import("./plugin-code.ts")).syncManifest(word, workspace));
+    case "search":
+      return await print(
+        await (await import("./plugin-search.ts")).searchPlugins(words.join(" "), workspace, json),
+      );
+    case "verify":
+      return await (await import("./plugin-verify.ts")).verifyPlugins(workspace, print);
   }
-  if (rest.length === 0 && name !== undefined) {
-    if (command === "new") return await print(make(name, workspace, values.user ?? false));
-    if (command === "sync-manifest") return await print(await syncManifest(name, workspace));
+  const { PluginSources } = await import("./plugin-sources.ts");
+  const sources = await PluginSources.open(workspace, yes);
+  switch (command) {
+    case "add":
+      return await sources.add(word ?? "", user);
+    case "remove":
+      return await sources.remove(word ?? "", user);
+    case "update":
+      return await sources.update(word);
+    default:
+      return await sources.sync(frozen);
   }
-  throw new UserError(
-    command === undefined
-      ? "plugin needs a command"
-      : `there is no nanocode plugin ${[command, name, ...rest].filter(Boolean).join(" ")}`,
-    USAGE,
-  );
-}
-
-/** Makes the folder of a plugin that works. Nothing that exists is touched. */
-function make(name: string, workspace: Workspace, forUser: boolean): string {
-  if (!NAME.test(name)) {
-    throw new UserError(
-      `${name} cannot be the name of a plugin`,
-      "A name has 1 to 64 of a-z, 0-9, - and ., with a letter or digit at both ends.",
-    );
-  }
-  const folder = join(
-    forUser ? workspace.home : join(workspace.root, ".nanocode"),
-    "plugins",
-    name,
-  );
-  if (existsSync(folder)) {
-    throw new UserError(
-      `${folder} exists already`,
-      "Choose another name, or change what is there.",
-    );
-  }
-  const tool = name.split(/[.-]/).map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join(
-    "",
-  )
-    .replace(/^(?=\d)/, "Tool");
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, MANIFEST_FILE), manifestOf(name, tool));
-  writeFileSync(join(folder, "index.ts"), moduleOf(tool));
-  return [
-    `made ${visible(folder)}`,
-    `  ${MANIFEST_FILE}  what the model is told, and what the plugin may do`,
-    "  index.ts     what it does",
-    `After changes of the tool's name, description or input: nanocode plugin sync-manifest ${name}`,
-    ...(forUser
-      ? []
-      : ["It belongs to this project: trust it with nanocode trust --all, or at the next start."]),
-    "",
-  ].join("\n");
-}
-
-function manifestOf(name: string, tool: string): string {
-  return `${
-    JSON.stringify(
-      {
-        name,
-        version: "0.1.0",
-        description: `The tool ${tool}.`,
-        extensions: {
-          [EXTENSION]: {
-            apiVersion: 1,
-            entry: "./index.ts",
-            activation: [`onTool:${tool}`],
-            contributes: {
-              tools: [{
-                name: tool,
-                description: "Greets somebody by name.",
-                inputSchema: {
-                  type: "object",
-                  properties: { name: { type: "string" } },
-                  required: ["name"],
-                  additionalProperties: false,
-                },
-                effects: [],
-                concurrencySafe: true,
-              }],
-            },
-          },
-        },
-      },
-      null,
-      2,
-    )
-  }\n`;
-}
-
-function moduleOf(tool: string): string {
-  return `import { definePlugin, defineTool } from "nanocode";
-import { z } from "zod";
-
-export default definePlugin({
-  tools: [
-    defineTool({
-      name: "${tool}",
-      description: "Greets somebody by name.",
-      input: z.strictObject({ name: z.string() }),
-      example: { name: "Ada" },
-      async run({ name }) {
-        return { output: \`Hello, \${name}!\` };
-      },
-    }),
-  ],
-});
-`;
-}
-
-async function list(program: Program, workspace: Workspace, json: boolean): Promise<string> {
-  const { home, cwd } = workspace;
-  const { plugins } = await bundled(program.assets, program.bundled);
-  const folders = { home, root: projectRoot(workspace), flags: [], cwd };
-  const { states } = await openPlugins(plugins, folders, new TrustStore(home));
-  if (json) return `${JSON.stringify(states, null, 2)}\n`;
-  const width = Math.max(...states.map(({ name }) => name.length));
-  return states.map(({ name, tier, version, why }) =>
-    visible(
-      `${name.padEnd(width)}  ${tier.padEnd(8)}  ${version.padEnd(7)}  ${
-        why === null ? "on" : `off: ${why}`
-      }`,
-    ) + "\n"
-  ).join("");
-}
-
-/** Writes the tools of the code into the manifest; effects and the like that stand there stay. */
-async function syncManifest(name: string, workspace: Workspace): Promise<string> {
-  const { home, cwd } = workspace;
-  const root = projectRoot(workspace);
-  const all = await discover({ home, root, flags: [], cwd });
-  const found = all.findLast((one) => one.name === name);
-  if (!found) {
-    const names = [...new Set(all.map((one) => one.name))].join(", ") || "none";
-    throw new UserError(`there is no plugin ${name}`, `The plugins on the disk are: ${names}.`);
-  }
-  if (found.fault !== null) {
-    throw new UserError(`the plugin ${name} cannot be used: ${found.fault}`);
-  }
-  await refuseUntrusted(found, workspace);
-  const [{ importPlugin }, { inputSchema }] = await Promise.all([
-    import("../plugins/load.ts"),
-    import("../tools/arguments.ts"),
-  ]);
-  const { tools = [] } = await importPlugin(found);
-  const path = join(found.folder, MANIFEST_FILE);
-  const manifest = JSON.parse(readFileSync(path, "utf8").replace(/^\ufeff/, "")) as Manifest;
-  const ours = (manifest.extensions ??= {})[EXTENSION] ??= { apiVersion: 1 };
-  const before = ours.contributes?.tools ?? [];
-  ours.contributes = {
-    ...ours.contributes,
-    tools: tools.map((tool) => {
-      const { effects = [], concurrencySafe = false } = before.find((one) =>
-        one.name === tool.name
-      ) ?? {};
-      const { name, description } = tool;
-      return { name, description, inputSchema: inputSchema(tool), effects, concurrencySafe };
-    }),
-  };
-  const temp = `${path}.${randomName()}.tmp`;
-  writeFileSync(temp, `${JSON.stringify(manifest, null, 2)}\n`, { flag: "wx" });
-  renameSync(temp, path);
-  const names = tools.map((tool) => tool.name).join(", ") || "no tool";
-  return `${visible(path)} declares ${visible(names)}\n`;
-}
-
-/** Importing runs code: a project's plugin must be trusted as it is. */
-async function refuseUntrusted(found: Found, workspace: Workspace): Promise<void> {
-  const root = projectRoot(workspace);
-  if (found.tier !== "project" || root === null || found.manifest === null) return;
-  const { trustItemOf } = await import("../plugins/open.ts");
-  const store = new TrustStore(workspace.home);
-  const standing = store.standing(
-    root,
-    trustItemOf({ manifest: found.manifest, folder: found.folder }),
-  );
-  if (standing === "yes") return;
-  throw new UserError(
-    `the plugin ${found.name} is this project's and not trusted as it is; its code has to run for this`,
-    "Look at it with nanocode trust; nanocode trust --dev also accepts your own further changes.",
-  );
 }

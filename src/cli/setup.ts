@@ -26,6 +26,7 @@ import { projectFolder } from "../session/store.ts";
 import type { ToolEntry } from "../tools/tool.ts";
 import { VERSION } from "../version.ts";
 import type { Options } from "./args.ts";
+import { configuredPlugins } from "./configured.ts";
 import { coreTools, warmUp } from "./core-tools.ts";
 import { openKnowledge, type SessionKnowledge } from "./knowledge.ts";
 import type { Program } from "./run.ts";
@@ -64,7 +65,7 @@ export async function setUp(
   grant: Grant = { allow: [] },
 ): Promise<Setup> {
   const { home, root, cwd } = workspace;
-  const { config, warnings } = await loadConfig({
+  const { config, warnings, plugins: configured } = await loadConfig({
     home,
     root,
     ...(options.config === undefined ? {} : { file: options.config }),
@@ -77,6 +78,7 @@ export async function setUp(
     folders: { home, root: projectRoot(workspace), flags: options.plugins, cwd },
     trust: new TrustStore(home),
     digest: options.trustDigest,
+    more: configuredPlugins(workspace, options.config, configured),
     skills: (ctx) => skillsFor(knowledge.found.skills, ctx),
     reloadKnowledge: () => knowledge.reload(),
     core,

@@ -8,6 +8,7 @@ import { openPlugins } from "../plugins/open.ts";
 import { changesOf, digestOf, type TrustItem, TrustStore } from "../plugins/trust.ts";
 import { EXIT, UserError } from "../runtime/errors.ts";
 import { visible } from "../ui/text.ts";
+import { configuredPlugins } from "./configured.ts";
 import { findWorkspace, projectRoot, type Workspace } from "./workspace.ts";
 
 const USAGE = "nanocode trust [PATH] [--all | --item ID… | --list | --revoke | --digest | --dev]";
@@ -25,7 +26,8 @@ export const TRUST_OPTIONS = {
 async function itemsOf(workspace: Workspace, store: TrustStore): Promise<TrustItem[]> {
   const { home, cwd } = workspace;
   const root = projectRoot(workspace);
-  return (await openPlugins([], { home, root, flags: [], cwd }, store)).items;
+  const more = await configuredPlugins(workspace)();
+  return (await openPlugins([], { home, root, flags: [], cwd }, store, { more })).items;
 }
 
 export async function trustCommand(
@@ -127,7 +129,8 @@ export async function askTrust(workspace: Workspace): Promise<void> {
   const root = projectRoot(workspace);
   if (root === null) return;
   const store = new TrustStore(home);
-  const { pending } = await openPlugins([], { home, root, flags: [], cwd }, store);
+  const more = await configuredPlugins(workspace)();
+  const { pending } = await openPlugins([], { home, root, flags: [], cwd }, store, { more });
   if (pending.length === 0) return;
   const text = pending.map((item) =>
     describe(item, store.standing(root, item), store.before(root, item))

@@ -23,6 +23,17 @@ export interface Config {
   };
   permissions: { allow: string[]; ask: string[]; deny: string[]; yolo: boolean };
   bash: { env: string[] };
+  /** NAME → SOURCE, the project's over the user's: to be shown. What is used is `LoadedConfig.plugins`. */
+  plugins: Record<string, string>;
+  registry?: string;
+  catalogues: string[];
+}
+
+/** A plugin that a config file asks for; both layers may name one, and the project's may be untrusted. */
+export interface ConfiguredPlugin {
+  name: string;
+  source: string;
+  tier: "user" | "project";
 }
 
 export interface LoadedConfig {
@@ -31,6 +42,7 @@ export interface LoadedConfig {
   origins: ReadonlyMap<string, string>;
   /** What of the project's file was not taken, for people. */
   warnings: string[];
+  plugins: ConfiguredPlugin[];
 }
 
 export const DEFAULTS: Config = {
@@ -40,6 +52,8 @@ export const DEFAULTS: Config = {
   context: { outputTokens: 2500, readTokens: 6000, files: "inline", bashTimeout: 60 },
   permissions: { allow: [], ask: [], deny: [], yolo: false },
   bash: { env: [] },
+  plugins: {},
+  catalogues: [],
 };
 
 /** Keys that a project's own `.nanocode/config.json` may set: what it may only narrow or choose. */
@@ -92,7 +106,19 @@ export async function loadConfig(
   if (project) apply(config, narrow(project, config, projectPath, warnings), projectPath, origins);
 
   apply(config, flags, "flags", origins);
-  return { config, origins, warnings };
+  const plugins = [
+    ...Object.entries(user?.plugins ?? {}).map(([name, source]) => ({
+      name,
+      source,
+      tier: "user" as const,
+    })),
+    ...Object.entries(project?.plugins ?? {}).map(([name, source]) => ({
+      name,
+      source,
+      tier: "project" as const,
+    })),
+  ];
+  return { config, origins, warnings, plugins };
 }
 
 /** Reads and validates one file; null when it is absent. Comments, trailing commas and a BOM are fine. */
@@ -142,6 +168,8 @@ export async function readConfigFile(
 function narrow(project: ConfigFile, config: Config, path: string, warnings: string[]): ConfigFile {
   const out = structuredClone(project);
   for (const [key, value] of leaves(project)) {
+    // What they name is used once it is trusted (plugins/trust.ts).
+    if (key.startsWith("plugins.")) continue;
     if (!PROJECT_KEYS.includes(key)) {
       remove(out, key);
       warnings.push(`${path} may not set "${key}" (only your own config can): ignored`);

@@ -50,6 +50,12 @@ export const configSchema = z.strictObject({
     deny: strings.optional(),
     yolo: z.boolean().optional(),
   }).optional(),
+  /** NAME → SOURCE (src/plugins/sources.ts). */
+  plugins: z.record(z.string().regex(/^[a-z0-9][a-z0-9.-]{0,63}$/), z.string().min(1)).optional(),
+  /** Address of the npm registry that plugins are fetched from. */
+  registry: z.url({ protocol: /^https?$/ }).optional(),
+  /** marketplace.json files that `nanocode plugin search` looks into: paths or https addresses. */
+  catalogues: strings.optional(),
   bash: z.strictObject({
     /** Names of further environment variables that commands see. */
     env: strings.optional(),

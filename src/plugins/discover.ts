@@ -5,6 +5,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join, resolve, sep } from "node:path";
 import { isInside } from "../permission/paths.ts";
+import type { checkManifest } from "./manifest-schema.ts";
 import { type Manifest, MANIFEST_FILE, type Tier } from "./manifest.ts";
 
 /** A manifest larger than this is none (bytes). */
@@ -30,7 +31,7 @@ export interface PluginFolders {
 
 /** Every plugin on the disk, by tier and name. A folder that is none is left alone; a bad one says why. */
 export async function discover({ home, root, flags, cwd }: PluginFolders): Promise<Found[]> {
-  const places: { tier: Tier; folder: string; within: string | null }[] = [
+  const places: PluginPlace[] = [
     ...children(join(home, "plugins")).map((folder) => ({
       tier: "user" as const,
       folder,
@@ -44,17 +45,30 @@ export async function discover({ home, root, flags, cwd }: PluginFolders): Promi
   ];
   if (places.length === 0) return [];
   const { checkManifest } = await import("./manifest-schema.ts");
-  return places.map(({ tier, folder, within }): Found => {
-    const base = { name: basename(folder), tier, folder, warnings: [] };
-    const text = manifestText(folder, within);
-    if ("fault" in text) return { ...base, manifest: null, fault: text.fault };
-    const checked = checkManifest(text.text);
-    if (!checked.ok) {
-      return { ...base, manifest: null, fault: `${MANIFEST_FILE}: ${checked.fault}` };
-    }
-    const { manifest, warnings } = checked;
-    return { ...base, name: manifest.name, folder: text.folder, manifest, warnings, fault: null };
-  });
+  return places.map((place) => readPlugin(place, checkManifest));
+}
+
+/** A folder with its tier; `within`: a real path that it may not lead out of. */
+export interface PluginPlace {
+  tier: Tier;
+  folder: string;
+  within: string | null;
+}
+
+/** Reads and checks the manifest of one folder. @param check `checkManifest`, which loads zod. */
+export function readPlugin(
+  { tier, folder, within }: PluginPlace,
+  check: typeof checkManifest,
+): Found {
+  const base = { name: basename(folder), tier, folder, warnings: [] };
+  const text = manifestText(folder, within);
+  if ("fault" in text) return { ...base, manifest: null, fault: text.fault };
+  const checked = check(text.text);
+  if (!checked.ok) {
+    return { ...base, manifest: null, fault: `${MANIFEST_FILE}: ${checked.fault}` };
+  }
+  const { manifest, warnings } = checked;
+  return { ...base, name: manifest.name, folder: text.folder, manifest, warnings, fault: null };
 }
 
 /** Folders in a folder of plugins that hold a manifest, sorted. A flag names its folder itself. */
@@ -81,8 +95,10 @@ function manifestText(
     }
     const path = realpathSync(join(real, MANIFEST_FILE));
     if (!isInside(real, path)) return { fault: `${MANIFEST_FILE} is a link out of its folder` };
-    const { size } = lstatSync(path);
-    if (size > MAX_MANIFEST) return { fault: `${MANIFEST_FILE} is larger than 1 MB` };
+    const stats = lstatSync(path);
+    // A pipe would be waited for.
+    if (!stats.isFile()) return { fault: `${MANIFEST_FILE} is no regular file` };
+    if (stats.size > MAX_MANIFEST) return { fault: `${MANIFEST_FILE} is larger than 1 MB` };
     return { text: readFileSync(path, "utf8"), folder: real };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -9,7 +9,7 @@ import { satisfies } from "./engines.ts";
 import { API_VERSIONS, EXTENSION, HOOK_EVENTS, type Manifest } from "./manifest.ts";
 
 /** Agent Plugins 1.0.0: 1 to 64 of a-z 0-9 - . with a letter or digit at both ends, no `--`, no `..`. */
-export const PLUGIN_NAME = /^(?=.{1,64}$)[a-z0-9]+(?:[.-][a-z0-9]+)*$/;
+export const PLUGIN_NAME = /^(?=.{1,64}$)(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
 /** What OpenAI-style APIs take as the name of a function. */
 export const TOOL_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -40,7 +40,9 @@ const tool = z.object({
   description: z.string().min(1).max(4000),
   inputSchema,
   effects: z.array(z.enum(["read", "write", "exec", "net", "spend"])).optional(),
-  concurrencySafe: z.union([z.boolean(), z.literal("by-input")]).optional(),
+  concurrencySafe: z.union([z.boolean(), z.literal("by-input")], {
+    error: 'must be true, false or "by-input"',
+  }).optional(),
 });
 
 const provider = z.object({
@@ -62,7 +64,9 @@ const hook = z.object({
 
 const field = z.object({
   type: z.enum(["string", "integer", "number", "boolean"]),
-  default: z.union([z.string(), z.number(), z.boolean()]).optional(),
+  default: z.union([z.string(), z.number(), z.boolean()], {
+    error: "must be a string, a number, true or false",
+  }).optional(),
   description: z.string().optional(),
   secret: z.boolean().optional(),
 });
@@ -128,6 +132,16 @@ export function checkManifest(text: string): Checked {
   } catch (error) {
     return { ok: false, fault: `is not valid JSON: ${(error as Error).message}` };
   }
+  // Said first: another version may look otherwise in every other part.
+  const version = apiVersionIn(value);
+  if (Number.isInteger(version) && !API_VERSIONS.includes(version as number)) {
+    return {
+      ok: false,
+      fault: `extensions["${EXTENSION}"].apiVersion is ${version}; this nanocode knows ${
+        API_VERSIONS.join(", ")
+      }`,
+    };
+  }
   const parsed = manifestSchema.safeParse(value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0] as z.core.$ZodIssue;
@@ -139,6 +153,11 @@ export function checkManifest(text: string): Checked {
   const fault = faultOf(manifest);
   if (fault !== null) return { ok: false, fault };
   return { ok: true, manifest, warnings: unknownFields(value, manifestSchema, "") };
+}
+
+function apiVersionIn(value: unknown): unknown {
+  const { extensions } = (value ?? {}) as { extensions?: Record<string, unknown> | null };
+  return (extensions?.[EXTENSION] as { apiVersion?: unknown } | null | undefined)?.apiVersion;
 }
 
 function wordsFor(issue: z.core.$ZodIssue, value: unknown): string {
@@ -159,11 +178,6 @@ function faultOf({ extensions }: Manifest): string | null {
   const ours = extensions?.[EXTENSION];
   if (!ours) return null;
   const where = `extensions["${EXTENSION}"]`;
-  if (!API_VERSIONS.includes(ours.apiVersion)) {
-    return `${where}.apiVersion is ${ours.apiVersion}; this nanocode knows ${
-      API_VERSIONS.join(", ")
-    }`;
-  }
   const range = ours.engines?.nanocode;
   if (range !== undefined && satisfies(VERSION, range) !== true) {
     const isRange = satisfies(VERSION, range) !== null;

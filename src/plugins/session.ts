@@ -4,7 +4,7 @@
 
 import { join } from "node:path";
 import type { ToolContext, ToolEntry } from "../tools/tool.ts";
-import type { PluginFolders } from "./discover.ts";
+import type { Found, PluginFolders } from "./discover.ts";
 import { Hooks } from "./hooks.ts";
 import { extensionOf, type Plugin } from "./manifest.ts";
 import { type OpenedPlugins, openPlugins } from "./open.ts";
@@ -19,6 +19,8 @@ export interface SessionPluginsInput {
   trust: TrustStore;
   /** Trusts for this run what has this digest. */
   digest?: string | undefined;
+  /** Plugins that config.json names, as they are now. */
+  more?(): Promise<readonly Found[]>;
   skills(ctx: ToolContext): readonly PluginSkill[];
   /** Looks for rules and skills again, also those of plugins; gives lines for the person. */
   reloadKnowledge?(): Promise<string[]>;
@@ -59,8 +61,7 @@ export class SessionPlugins {
   }
 
   static async open(input: SessionPluginsInput): Promise<SessionPlugins> {
-    const { bundled, folders, trust, digest } = input;
-    return new SessionPlugins(input, await openPlugins(bundled, folders, trust, { digest }));
+    return new SessionPlugins(input, await SessionPlugins.#openedBy(input));
   }
 
   get opened(): OpenedPlugins {
@@ -138,8 +139,13 @@ export class SessionPlugins {
   }
 
   #open(): Promise<OpenedPlugins> {
-    const { bundled, folders, trust, digest } = this.#input;
-    return openPlugins(bundled, folders, trust, { digest });
+    return SessionPlugins.#openedBy(this.#input);
+  }
+
+  static async #openedBy(
+    { bundled, folders, trust, digest, more }: SessionPluginsInput,
+  ): Promise<OpenedPlugins> {
+    return await openPlugins(bundled, folders, trust, { digest, more: await more?.() ?? [] });
   }
 
   #isChanged(plugin: Plugin): boolean {

@@ -2,14 +2,23 @@
 // It names what was trusted or pinned, whatever carried it here. What could make a tree mean different
 // things in different places is refused: links, odd names, names that differ only in case.
 
-import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  type Stats,
+} from "node:fs";
 import { join } from "node:path";
 import { newSha256 } from "../runtime/hash.ts";
 import { UserError } from "../runtime/errors.ts";
+import { codeOf } from "../runtime/system-error.ts";
 
 /** A plugin's folder is at most this large: it is hashed before its code runs. */
-const MAX_FILES = 20_000;
-const MAX_BYTES = 256 * 1024 * 1024;
+export const MAX_FILES = 20_000;
+export const MAX_BYTES = 256 * 1024 * 1024;
 
 export interface TreeFile {
   /** Relative, with `/`. */
@@ -25,43 +34,55 @@ export interface Tree {
   files: TreeFile[];
 }
 
-/** Hashes a folder; `.git` in its top is no part of it. @throws {UserError} for what no plugin may hold. */
-export function treeOf(folder: string): Tree {
-  const files: TreeFile[] = [];
-  const folded = new Map<string, string>();
+/** A file's data as it is found, not yet read. */
+export interface FoundFile {
+  path: string;
+  stats: Stats;
+}
+
+/**
+ * The files of a folder; `.git` in its top is no part of it.
+ *
+ * @throws {UserError} for what no plugin may hold, and for what cannot be looked at.
+ */
+export function filesOf(folder: string): FoundFile[] {
+  const files: FoundFile[] = [];
+  const names = new PortableNames();
   let bytes = 0;
   const visit = (below: string) => {
-    for (const name of readdirSync(join(folder, below)).sort()) {
+    for (const name of attempt(folder, below, () => readdirSync(join(folder, below))).sort()) {
       if (below === "" && name === ".git") continue;
       const path = below === "" ? name : `${below}/${name}`;
-      if (/[\\\0-\x1f\x7f]/.test(name)) {
-        throw refused(folder, path, "has a name that is not portable");
+      const fault = names.add(path);
+      if (fault !== null) throw refused(folder, path, fault);
+      const stats = attempt(folder, path, () => lstatSync(join(folder, path)));
+      if (!stats.isDirectory() && !stats.isFile()) {
+        throw refused(folder, path, "is a link or no regular file");
       }
-      const same = folded.get(path.normalize("NFC").toLowerCase());
-      if (same !== undefined) throw refused(folder, path, `differs from ${same} only in case`);
-      folded.set(path.normalize("NFC").toLowerCase(), path);
-      const info = lstatSync(join(folder, path));
-      if (info.isDirectory()) {
-        visit(path);
-        continue;
-      }
-      if (!info.isFile()) throw refused(folder, path, "is a link or no regular file");
-      bytes += info.size;
-      if (files.length >= MAX_FILES || bytes > MAX_BYTES) {
+      if (stats.isFile()) bytes += stats.size;
+      if (names.count > MAX_FILES || bytes > MAX_BYTES) {
         throw new UserError(
           `the plugin ${folder} is larger than ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MB`,
           "Bundle it, or leave out what it does not need.",
         );
       }
-      files.push({
-        path,
-        sha256: hashFile(join(folder, path)),
-        isExecutable: (info.mode & 0o111) !== 0,
-      });
+      if (stats.isDirectory()) visit(path);
+      else files.push({ path, stats });
     }
   };
   visit("");
-  files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return files;
+}
+
+/** Hashes a folder. @throws {UserError} as `filesOf`. */
+export function treeOf(folder: string): Tree {
+  const files = filesOf(folder).map(({ path, stats }): TreeFile => ({
+    path,
+    sha256: attempt(folder, path, () => hashFile(join(folder, path))),
+    isExecutable: (stats.mode & 0o111) !== 0,
+  }));
+  // By bytes, not by UTF-16 units: the order of every other program.
+  files.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
   const hash = newSha256();
   for (const { path, sha256, isExecutable } of files) {
     hash.update(`${isExecutable ? "x" : "-"} ${sha256} ${path}\n`);
@@ -69,10 +90,40 @@ export function treeOf(folder: string): Tree {
   return { hash: `t1-${hash.digest("hex")}`, files };
 }
 
+/** Names that mean the same on every disk: what a second look at a name could read as another one is refused. */
+export class PortableNames {
+  readonly #folded = new Map<string, string>();
+
+  get count(): number {
+    return this.#folded.size;
+  }
+
+  /** Takes a path whose parents were taken before; gives what is wrong with it, or null. */
+  add(path: string): string | null {
+    if (/[\\\0-\x1f\x7f\ufffd]/.test(path)) return "has a name that is not portable";
+    const folded = path.normalize("NFC").toLowerCase();
+    const same = this.#folded.get(folded);
+    if (same !== undefined) {
+      return same === path ? "is there twice" : `differs from ${same} only in case`;
+    }
+    this.#folded.set(folded, path);
+    return null;
+  }
+}
+
+/** The system's errors, told with the plugin and the path. */
+function attempt<T>(folder: string, path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw refused(folder, path || ".", `cannot be read (${codeOf(error) ?? String(error)})`);
+  }
+}
+
 function refused(folder: string, path: string, why: string): UserError {
   return new UserError(
     `the plugin ${folder} cannot be used: ${path} ${why}`,
-    "Remove or rename it.",
+    "Remove it, rename it or make it readable.",
   );
 }
 

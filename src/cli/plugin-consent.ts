@@ -50,8 +50,8 @@ export function showPlugin(
   return { wantsMore };
 }
 
-/** What is in use now, when it is still there. */
-function itemOf({ tree }: LockEntry, cache: PluginCache): TrustItem | null {
+/** What an entry of a lock pins, as trust knows it; null when it is not in the cache. */
+export function itemOf({ tree }: LockEntry, cache: PluginCache): TrustItem | null {
   if (cache.check(tree) !== "ok") return null;
   const folder = cache.pathOf(tree);
   const found = readPlugin({ tier: "flag", folder, within: null }, checkManifest);

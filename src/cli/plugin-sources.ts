@@ -18,8 +18,8 @@ import { trustItemOf } from "../plugins/open.ts";
 import { parseSource } from "../plugins/sources.ts";
 import { TrustStore } from "../plugins/trust.ts";
 import { EXIT, UserError } from "../runtime/errors.ts";
-import { agree, say, showPlugin } from "./plugin-consent.ts";
-import { VERIFY } from "./plugin-verify.ts";
+import { agree, itemOf, say, showPlugin } from "./plugin-consent.ts";
+import { checkName, drift, each } from "./plugin-faults.ts";
 import { projectRoot, type Workspace } from "./workspace.ts";
 
 type Tier = ConfiguredPlugin["tier"];
@@ -62,12 +62,11 @@ export class PluginSources {
     const before = Object.hasOwn(plugins, name) ? plugins[name] as LockEntry : null;
     const isSame = before?.tree === installed.entry.tree && before.source === text &&
       this.#configured(name, tier)?.source === text;
-    if (isSame) {
-      this.#trust(tier, installed);
+    if (isSame && this.#agreed(tier, before) !== null) {
       say(`${name} ${installed.entry.version ?? ""} is there, as the lock pins it`);
       return EXIT.done;
     }
-    showPlugin(installed, before, this.#cache);
+    showPlugin(installed, this.#agreed(tier, before), this.#cache);
     if (!await agree(`Add ${name}?`, this.#yes)) return EXIT.permission;
     await this.#pin(tier, name, installed);
     await this.#configure(tier, name, text);
@@ -127,12 +126,7 @@ export class PluginSources {
           : `no config.json names a plugin ${name}`,
       );
     }
-    let exit: number = EXIT.done;
-    for (const plugin of wanted) {
-      const code = await this.#update(plugin);
-      exit = exit === EXIT.done ? code : exit;
-    }
-    return exit;
+    return await each(wanted, (plugin) => this.#update(plugin));
   }
 
   async #update({ name, source: text, tier }: ConfiguredPlugin): Promise<number> {
@@ -153,12 +147,12 @@ export class PluginSources {
     }
     const installed = await this.#install(text, null, tier === "user");
     checkName(name, installed.manifest);
-    const { version, tree, grants } = installed.entry;
+    const { version, tree } = installed.entry;
     if (before?.tree === tree) {
       say(`${name} ${version ?? ""} is up to date`);
       return EXIT.done;
     }
-    const { wantsMore } = showPlugin(installed, before, this.#cache);
+    const { wantsMore } = showPlugin(installed, this.#agreed(tier, before), this.#cache);
     if (wantsMore && !await agree(`Update ${name}?`, this.#yes)) return EXIT.permission;
     await this.#pin(tier, name, installed);
     this.#trust(tier, installed);
@@ -172,7 +166,7 @@ export class PluginSources {
    */
   async sync(frozen: boolean): Promise<number> {
     const { plugins: configured } = this.#loaded;
-    for (const plugin of configured) await this.#sync(plugin, frozen);
+    const exit = await each(configured, (plugin) => this.#sync(plugin, frozen));
     for (const tier of ["project", "user"] as const) {
       if (tier === "project" && this.#places.root === null) continue;
       const path = this.#lockPath(tier);
@@ -186,26 +180,27 @@ export class PluginSources {
       });
       say(`${left.join(", ")}: no longer asked for, taken out of the lock`);
     }
-    return EXIT.done;
+    return exit;
   }
 
-  async #sync({ name, source: text, tier }: ConfiguredPlugin, frozen: boolean): Promise<void> {
+  async #sync({ name, source: text, tier }: ConfiguredPlugin, frozen: boolean): Promise<number> {
     const isTyped = tier === "user";
     const { plugins } = readLock(this.#lockPath(tier));
     const entry = Object.hasOwn(plugins, name) ? plugins[name] as LockEntry : null;
-    if (text.startsWith("./") || text.startsWith("/") || text.startsWith("../")) {
+    // What is there already needs no second look at how it came.
+    if (parseSource(text, isTyped || text.startsWith("git+")).kind === "path") {
       say(`${name}: read where it lies`);
-      return;
+      return EXIT.done;
     }
     if (entry?.source === text) {
       if (this.#cache.check(entry.tree, true) === "ok") {
         say(`${name} ${entry.version ?? ""}: there`);
-        return;
+        return EXIT.done;
       }
       const installed = await this.#install(text, entry, isTyped);
       checkName(name, installed.manifest);
       say(`${name} ${entry.version ?? ""}: fetched`);
-      return;
+      return EXIT.done;
     }
     if (frozen) {
       throw drift(
@@ -216,13 +211,14 @@ export class PluginSources {
     }
     const installed = await this.#install(text, null, isTyped);
     checkName(name, installed.manifest);
-    showPlugin(installed, entry, this.#cache);
+    showPlugin(installed, this.#agreed(tier, entry), this.#cache);
     if (!await agree(`Add ${name}?`, this.#yes)) {
       throw new UserError(`${name} was not added`, "It stays off.", EXIT.permission);
     }
     await this.#pin(tier, name, installed);
     this.#trust(tier, installed);
     say(`${name}: fetched and pinned`);
+    return EXIT.done;
   }
 
   async #install(text: string, pinned: LockEntry | null, isTyped: boolean): Promise<Installed> {
@@ -239,6 +235,14 @@ export class PluginSources {
 
   async #configure(tier: Tier, name: string, text: string): Promise<void> {
     await setInConfig(this.#configPath(tier), ["plugins", name], text, this.#locks);
+  }
+
+  /** The entry when this person agreed to it; a lock alone is only what the repository says. */
+  #agreed(tier: Tier, entry: LockEntry | null): LockEntry | null {
+    const { home, root } = this.#places;
+    if (entry === null || tier === "user" || root === null) return entry;
+    const item = itemOf(entry, this.#cache);
+    return item !== null && new TrustStore(home).standing(root, item) === "yes" ? entry : null;
   }
 
   /** Who agreed to it here need not be asked again at the next start. */
@@ -276,20 +280,4 @@ export class PluginSources {
     }
     return real;
   }
-}
-
-function checkName(name: string, manifest: Manifest): void {
-  if (manifest.name === name) return;
-  throw new UserError(
-    `config.json calls the plugin ${name}, its manifest ${manifest.name}`,
-    `Write "${manifest.name}" in config.json.`,
-  );
-}
-
-function drift(what: string): UserError {
-  return new UserError(
-    what,
-    "nanocode plugin sync (without --frozen) makes the lock fit; commit it.",
-    VERIFY.drift,
-  );
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { findProgram } from "../host/programs.ts";
 import { UserError } from "../runtime/errors.ts";
 import type { Source } from "./sources.ts";
-import { MAX_BYTES, MAX_FILES } from "./tree-hash.ts";
+import { TREE_LIMITS } from "./tree-hash.ts";
 
 /** Fetching one commit takes at most this long (milliseconds). */
 const FETCH_MS = 300_000;
@@ -72,8 +72,12 @@ function checkListing(listing: string, url: string): void {
     if (what !== null) throw refused(url, `holds ${what}: ${JSON.stringify(path)}`);
     bytes += Number(size) || 0;
   }
-  if (entries.length > MAX_FILES || bytes > MAX_BYTES) {
-    throw refused(url, `holds more than ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MB`);
+  const limits = TREE_LIMITS;
+  if (entries.length > limits.files || bytes > limits.bytes) {
+    throw refused(
+      url,
+      `holds more than ${limits.files} files or ${limits.bytes / 1024 / 1024} MB`,
+    );
   }
 }
 

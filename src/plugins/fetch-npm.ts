@@ -189,6 +189,12 @@ export async function download(url: string, limit: number, accept: string): Prom
           : "Try again later, or check the address.",
       );
     }
+    // A redirect may lead to where others can change what is said.
+    const end = new URL(response.url);
+    if (end.protocol !== "https:" && !isLoopback(end.hostname)) {
+      await response.body?.cancel();
+      throw new UserError(`${url} leads to ${end.href}, which is no https address`);
+    }
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body ?? []) {

@@ -235,6 +235,7 @@ function forbiddenIn(schema: unknown): string | null {
   }
   for (const [key, value] of Object.entries(schema)) {
     if (BANNED.includes(key)) return key;
+    if (key === "type" && Array.isArray(value)) return "a list of types";
     // Under `properties` stand names of the tool's own choosing.
     const inner = key === "properties" && typeof value === "object" && value !== null
       ? Object.values(value).map(forbiddenIn).find((found) => found !== null) ?? null

@@ -17,8 +17,13 @@ import { UserError } from "../runtime/errors.ts";
 import { codeOf } from "../runtime/system-error.ts";
 
 /** A plugin's folder is at most this large: it is hashed before its code runs. */
-export const MAX_FILES = 20_000;
-export const MAX_BYTES = 256 * 1024 * 1024;
+export const TREE_LIMITS: TreeLimits = { files: 20_000, bytes: 256 * 1024 * 1024 };
+
+export interface TreeLimits {
+  /** Folders count, too. */
+  files: number;
+  bytes: number;
+}
 
 export interface TreeFile {
   /** Relative, with `/`. */
@@ -45,7 +50,7 @@ export interface FoundFile {
  *
  * @throws {UserError} for what no plugin may hold, and for what cannot be looked at.
  */
-export function filesOf(folder: string): FoundFile[] {
+export function filesOf(folder: string, limits: TreeLimits = TREE_LIMITS): FoundFile[] {
   const files: FoundFile[] = [];
   const names = new PortableNames();
   let bytes = 0;
@@ -60,9 +65,11 @@ export function filesOf(folder: string): FoundFile[] {
         throw refused(folder, path, "is a link or no regular file");
       }
       if (stats.isFile()) bytes += stats.size;
-      if (names.count > MAX_FILES || bytes > MAX_BYTES) {
+      if (names.count > limits.files || bytes > limits.bytes) {
         throw new UserError(
-          `the plugin ${folder} is larger than ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MB`,
+          `the plugin ${folder} is larger than ${limits.files} files or ${
+            limits.bytes / 1024 / 1024
+          } MB`,
           "Bundle it, or leave out what it does not need.",
         );
       }

@@ -11,7 +11,7 @@ import { createGunzip } from "node:zlib";
 import { extract, type Header } from "tar-stream";
 import { UserError } from "../runtime/errors.ts";
 import { MANIFEST_FILE } from "./manifest.ts";
-import { MAX_BYTES, MAX_FILES, PortableNames } from "./tree-hash.ts";
+import { PortableNames, TREE_LIMITS, type TreeLimits } from "./tree-hash.ts";
 
 /**
  * Unpacks a `.tgz` and gives the plugin's folder in it: the top, or the one folder that everything lies in,
@@ -21,19 +21,25 @@ import { MAX_BYTES, MAX_FILES, PortableNames } from "./tree-hash.ts";
  * @param target An existing empty folder.
  * @throws {UserError} for what no plugin may hold; what was written by then stays, for the caller to remove.
  */
-export async function unpack(bytes: Uint8Array, target: string, what: string): Promise<string> {
+export async function unpack(
+  bytes: Uint8Array,
+  target: string,
+  what: string,
+  limits: TreeLimits = TREE_LIMITS,
+): Promise<string> {
   const names = new PortableNames();
   const folders = new Set<string>();
   const tar = extract();
   const reading = pipeline(
     Readable.from([bytes]),
     createGunzip(),
-    (data) => bounded(data, what),
+    (data) => bounded(data, limits.bytes, what),
     tar,
   );
+  reading.catch(() => {}); // its failure is asked for below
   try {
     for await (const entry of tar) {
-      const path = checked(entry.header, names, folders, what);
+      const path = checked(entry.header, names, folders, limits.files, what);
       if (path === null) {
         entry.resume();
         continue;
@@ -62,12 +68,16 @@ export async function unpack(bytes: Uint8Array, target: string, what: string): P
 }
 
 /** Counts what comes out of gunzip, padding and headers too: a few bytes can become very many. */
-async function* bounded(data: AsyncIterable<Uint8Array>, what: string): AsyncGenerator<Uint8Array> {
+async function* bounded(
+  data: AsyncIterable<Uint8Array>,
+  limit: number,
+  what: string,
+): AsyncGenerator<Uint8Array> {
   let total = 0;
   for await (const chunk of data) {
     total += chunk.length;
-    if (total > MAX_BYTES) {
-      throw refused(what, `unpacks to more than ${MAX_BYTES / 1024 / 1024} MB`);
+    if (total > limit) {
+      throw refused(what, `unpacks to more than ${limit / 1024 / 1024} MB`);
     }
     yield chunk;
   }
@@ -78,6 +88,7 @@ function checked(
   { name, type }: Header,
   names: PortableNames,
   folders: Set<string>,
+  maxFiles: number,
   what: string,
 ): string | null {
   const shown = JSON.stringify(name).slice(0, 200);
@@ -99,7 +110,7 @@ function checked(
     if (folders.has(path) && isFolder) continue;
     const fault = names.add(path);
     if (fault !== null) throw refused(what, `holds ${shown}, which ${fault}`);
-    if (names.count > MAX_FILES) throw refused(what, `holds more than ${MAX_FILES} files`);
+    if (names.count > maxFiles) throw refused(what, `holds more than ${maxFiles} files`);
     if (isFolder) folders.add(path);
   }
   return parts.join("/");

@@ -48,6 +48,25 @@ async function serve(): Promise<void> {
   });
 }
 
+/** Folders of plugins whose code runs here, with their names. */
+const running = new Map<string, string>();
+
+/** A throw that comes when nobody waits for it any more is the plugin's own: told, and the session goes on. */
+function containLateThrows(): void {
+  const onLate = (error: unknown) => {
+    const stack = error instanceof Error ? error.stack ?? "" : "";
+    const owner = [...running].find(([folder]) => stack.includes(folder + sep));
+    const message = error instanceof Error ? error.message : String(error);
+    if (owner === undefined) {
+      process.stderr.write(`nanocode: ${message}\n`);
+      process.exit(1);
+    }
+    process.stderr.write(`warning: the plugin ${owner[1]} failed later, by itself: ${message}\n`);
+  };
+  process.on("uncaughtException", onLate);
+  process.on("unhandledRejection", onLate);
+}
+
 /** Imports a plugin's module. `generation` tells a reloaded module from the one before. @throws {PluginError} */
 export async function importPlugin(
   { manifest, folder }: Pick<Plugin, "manifest" | "folder">,
@@ -61,6 +80,8 @@ export async function importPlugin(
     throw new PluginError(name, `names the entry ${entry}, which is not a file in its folder`);
   }
   await serveHostModules();
+  if (running.size === 0) containLateThrows();
+  running.set(folder, name);
   if (generation > 0) forget(folder);
   const isBun = typeof Bun !== "undefined";
   const url = pathToFileURL(path).href +

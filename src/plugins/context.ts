@@ -2,7 +2,6 @@
 // manifest declares and what the call said it would do (and was allowed to). Code that goes around it is
 // not stopped here: a plugin in this process is trusted code (docs/plugins.md).
 
-import { homedir } from "node:os";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { isInside } from "../permission/paths.ts";
@@ -75,11 +74,11 @@ function unsaid(plugin: string, what: string, kind: string): ToolError {
 /** Is the file below one of the places: `workspace`, `plugin`, or a folder (absolute or `~/…`)? */
 function covers(places: readonly string[], path: string, root: string, folder: string): boolean {
   return places.some((place) => {
-    const base = place === "workspace"
-      ? root
-      : place === "plugin"
-      ? folder
-      : resolve(place.startsWith("~/") ? join(homedir(), place.slice(2)) : place);
+    const base = place === "workspace" ? root : place === "plugin" ? folder : resolve(
+      place.startsWith("~/")
+        ? join(process.getBuiltinModule("node:os").homedir(), place.slice(2))
+        : place,
+    );
     return isInside(base, path);
   });
 }

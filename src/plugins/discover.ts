@@ -4,6 +4,7 @@
 
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join, resolve, sep } from "node:path";
+import { ManifestCache } from "./manifest-cache.ts";
 import { isInside } from "../permission/paths.ts";
 import { type Manifest, MANIFEST_FILE, type Tier } from "./manifest.ts";
 
@@ -43,18 +44,32 @@ export async function discover({ home, root, flags, cwd }: PluginFolders): Promi
     ...flags.map((path) => ({ tier: "flag" as const, folder: resolve(cwd, path), within: null })),
   ];
   if (places.length === 0) return [];
-  const { checkManifest } = await import("./manifest-schema.ts");
-  return places.map(({ tier, folder, within }): Found => {
+  const cache = new ManifestCache(home);
+  const found: Found[] = [];
+  for (const { tier, folder, within } of places) {
     const base = { name: basename(folder), tier, folder, warnings: [] };
     const text = manifestText(folder, within);
-    if ("fault" in text) return { ...base, manifest: null, fault: text.fault };
-    const checked = checkManifest(text.text);
+    if ("fault" in text) {
+      found.push({ ...base, manifest: null, fault: text.fault });
+      continue;
+    }
+    const checked = await cache.check(text.folder, text.text);
     if (!checked.ok) {
-      return { ...base, manifest: null, fault: `${MANIFEST_FILE}: ${checked.fault}` };
+      found.push({ ...base, manifest: null, fault: `${MANIFEST_FILE}: ${checked.fault}` });
+      continue;
     }
     const { manifest, warnings } = checked;
-    return { ...base, name: manifest.name, folder: text.folder, manifest, warnings, fault: null };
-  });
+    found.push({
+      ...base,
+      name: manifest.name,
+      folder: text.folder,
+      manifest,
+      warnings,
+      fault: null,
+    });
+  }
+  cache.save();
+  return found;
 }
 
 /** Folders in a folder of plugins that hold a manifest, sorted. A flag names its folder itself. */

@@ -2,7 +2,6 @@
 // call of process.exit, a throw that comes later. Whatever happens, the session goes on and says which
 // plugin and why. Not here: whether it may be loaded at all (trust.ts, lock.ts).
 
-import { createRequire } from "node:module";
 import { sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { insidePlugin } from "./discover.ts";
@@ -109,7 +108,7 @@ export async function importPlugin(
  * require.cache as well. Deno has no way but another URL, which refreshes the entry only.
  */
 function forget(folder: string): void {
-  const { cache } = createRequire(import.meta.url);
+  const { cache } = process.getBuiltinModule("node:module").createRequire(import.meta.url);
   for (const key of Object.keys(cache)) if (key.startsWith(folder + sep)) delete cache[key];
 }
 

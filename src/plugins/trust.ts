@@ -3,7 +3,6 @@
 // text (rules, skill bodies) needs none; power does. Not here: the question itself (cli/trust.ts).
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join, parse } from "node:path";
 import { randomName, sha256 } from "../runtime/hash.ts";
 import { UserError } from "../runtime/errors.ts";
@@ -136,7 +135,7 @@ const keyOf = ({ kind, id }: TrustItem) => `${kind}:${id}`;
 
 function safeHome(): string | null {
   try {
-    return homedir();
+    return process.getBuiltinModule("node:os").homedir();
   } catch {
     return null;
   }

@@ -1,41 +1,29 @@
 // `nanocode plugin`: makes a plugin's folder, lists plugins with why they are off, and writes a manifest's
 // tools from the code.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { bundled } from "../plugins/bundled.ts";
 import { discover, type Found } from "../plugins/discover.ts";
-import { EXTENSION, type Manifest, MANIFEST_FILE } from "../plugins/manifest.ts";
+import { EXTENSION, type Manifest, MANIFEST_FILE, PLUGIN_NAME } from "../plugins/manifest.ts";
 import { openPlugins } from "../plugins/open.ts";
 import { TrustStore } from "../plugins/trust.ts";
 import { UserError } from "../runtime/errors.ts";
-import { randomName } from "../runtime/hash.ts";
+import { replaceFile } from "../runtime/replace-file.ts";
 import { visible } from "../ui/text.ts";
 import type { Program } from "./run.ts";
 import { findWorkspace, projectRoot, type Workspace } from "./workspace.ts";
+import { parseWords } from "./words.ts";
 
 const USAGE = "nanocode plugin new NAME [--user] | list [--json] | sync-manifest NAME";
 export const PLUGIN_OPTIONS = { user: { type: "boolean" }, json: { type: "boolean" } } as const;
-/** Lower-case letters, digits, - and ., as Agent Plugins 1.0.0 has it. */
-const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:[.-][a-z0-9]+)*$/;
 
 export async function pluginCommand(
   argv: readonly string[],
   program: Program,
   print: (text: string) => Promise<number>,
 ): Promise<number> {
-  let parsed;
-  try {
-    parsed = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: PLUGIN_OPTIONS,
-    });
-  } catch (error) {
-    throw new UserError((error as Error).message.split(".")[0] ?? "", USAGE);
-  }
-  const { values, positionals: [command, name, ...rest] } = parsed;
+  const { values, positionals: [command, name, ...rest] } = parseWords(argv, PLUGIN_OPTIONS, USAGE);
   const workspace = findWorkspace(undefined);
   if (command === "list" && name === undefined) {
     return await print(await list(program, workspace, values.json ?? false));
@@ -54,7 +42,7 @@ export async function pluginCommand(
 
 /** Makes the folder of a plugin that works. Nothing that exists is touched. */
 function make(name: string, workspace: Workspace, forUser: boolean): string {
-  if (!NAME.test(name)) {
+  if (!PLUGIN_NAME.test(name)) {
     throw new UserError(
       `${name} cannot be the name of a plugin`,
       "A name has 1 to 64 of a-z, 0-9, - and ., with a letter or digit at both ends.",
@@ -194,9 +182,7 @@ async function syncManifest(name: string, workspace: Workspace): Promise<string>
       return { name, description, inputSchema: inputSchema(tool), effects, concurrencySafe };
     }),
   };
-  const temp = `${path}.${randomName()}.tmp`;
-  writeFileSync(temp, `${JSON.stringify(manifest, null, 2)}\n`, { flag: "wx" });
-  renameSync(temp, path);
+  replaceFile(path, `${JSON.stringify(manifest, null, 2)}\n`, 0o666);
   const names = tools.map((tool) => tool.name).join(", ") || "no tool";
   return `${visible(path)} declares ${visible(names)}\n`;
 }

@@ -1,9 +1,9 @@
 // What checking a manifest came to, kept by its very text: the check needs zod, which takes longer to load
 // than a whole start. In the user's private folder; whatever is wrong with the file, it is made anew.
 
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { randomName } from "../runtime/hash.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile } from "../runtime/replace-file.ts";
 import { VERSION } from "../version.ts";
 import type { Checked } from "./manifest-schema.ts";
 
@@ -47,16 +47,11 @@ export class ManifestCache {
   /** Keeps what was checked; a disk that refuses only costs time at the next start. */
   save(): void {
     if (!this.#isNew) return;
-    const temp = `${this.#path}.${randomName()}.tmp`;
+    const isFull = Object.keys(this.#before).length > MAX_ENTRIES;
+    const entries = { ...(isFull ? {} : this.#before), ...this.#now };
     try {
-      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-      const isFull = Object.keys(this.#before).length > MAX_ENTRIES;
-      const entries = { ...(isFull ? {} : this.#before), ...this.#now };
-      writeFileSync(temp, JSON.stringify({ rules: RULES, entries }), { flag: "wx", mode: 0o600 });
-      renameSync(temp, this.#path);
-    } catch {
-      rmSync(temp, { force: true });
-    }
+      replaceFile(this.#path, JSON.stringify({ rules: RULES, entries }), 0o600);
+    } catch { /* the next start checks again */ }
   }
 }
 

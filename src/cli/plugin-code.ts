@@ -2,7 +2,7 @@
 // trusted as it is. The manifest's tools are written from the code; a plugin's tests are the functions that its
 // index.test.ts exports.
 
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isInside } from "../permission/paths.ts";
@@ -14,7 +14,7 @@ import { checkManifest } from "../plugins/manifest-schema.ts";
 import { trustItemOf } from "../plugins/open.ts";
 import { TrustStore } from "../plugins/trust.ts";
 import { EXIT, UserError } from "../runtime/errors.ts";
-import { randomName } from "../runtime/hash.ts";
+import { replaceFile } from "../runtime/replace-file.ts";
 import { inputSchema } from "../tools/arguments.ts";
 import { visible } from "../ui/text.ts";
 import { configuredPlugins } from "./configured.ts";
@@ -55,9 +55,7 @@ export async function syncManifest(
       "Nothing was written.",
     );
   }
-  const temp = `${path}.${randomName()}.tmp`;
-  writeFileSync(temp, text, { flag: "wx" });
-  renameSync(temp, path);
+  replaceFile(path, text, 0o666);
   const names = tools.map((tool) => tool.name).join(", ") || "no tool";
   return `${visible(path)} declares ${visible(names)}\n`;
 }

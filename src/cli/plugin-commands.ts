@@ -11,7 +11,7 @@ export function pluginCommands(plugins: SessionPlugins): Command[] {
       if (args !== "" && args !== "--trust") {
         throw new Error("/reload takes nothing or --trust");
       }
-      const trusted = args === "--trust" ? await plugins.pending() : [];
+      const trusted = args === "--trust" ? (await plugins.survey()).pending : [];
       const { lines, pending } = await plugins.reload(trusted);
       const shows = pending.flatMap(({ kind, id, shows }) => [
         `${kind} ${id} would be trusted by /reload --trust:`,

@@ -6,7 +6,6 @@ import { readPlugin } from "../plugins/discover.ts";
 import { grantDiff } from "../plugins/grants.ts";
 import type { Installed } from "../plugins/install.ts";
 import type { LockEntry } from "../plugins/lock.ts";
-import { checkManifest } from "../plugins/manifest-schema.ts";
 import { trustItemOf } from "../plugins/open.ts";
 import { changesOf, type TrustItem } from "../plugins/trust.ts";
 import { visible } from "../ui/text.ts";
@@ -21,11 +20,11 @@ const GRANTED = /^[-+] (?!not declared|brings packages|runs \.)/;
  *
  * @returns `wantsMore`: it may do something that nobody agreed to yet.
  */
-export function showPlugin(
+export async function showPlugin(
   { manifest, entry, folder, notes }: Installed,
   before: LockEntry | null,
   cache: PluginCache,
-): { wantsMore: boolean } {
+): Promise<{ wantsMore: boolean }> {
   const item = trustItemOf({ manifest, folder });
   const from = before === null || before.version === entry.version
     ? ""
@@ -35,7 +34,7 @@ export function showPlugin(
   let wantsMore = true;
   if (before !== null) {
     const { added, removed } = grantDiff(before.grants, entry.grants);
-    const old = itemOf(before, cache);
+    const old = await itemOf(before, cache);
     const changes = old === null
       ? item.shows.map((line) => `+ ${line}`)
       : changesOf(old, item).filter((line) => !GRANTED.test(line));
@@ -51,10 +50,13 @@ export function showPlugin(
 }
 
 /** What an entry of a lock pins, as trust knows it; null when it is not in the cache. */
-export function itemOf({ tree }: LockEntry, cache: PluginCache): TrustItem | null {
+export async function itemOf(
+  { tree }: LockEntry,
+  cache: PluginCache,
+): Promise<TrustItem | null> {
   if (cache.check(tree) !== "ok") return null;
   const folder = cache.pathOf(tree);
-  const found = readPlugin({ tier: "flag", folder, within: null }, checkManifest);
+  const found = await readPlugin({ tier: "flag", folder, within: null });
   return found.fault === null ? trustItemOf({ manifest: found.manifest, folder }) : null;
 }
 

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXTENSION, MANIFEST_FILE } from "../plugins/manifest.ts";
-import { PLUGIN_NAME } from "../plugins/manifest-schema.ts";
+import { PLUGIN_NAME } from "../plugins/manifest.ts";
 import { UserError } from "../runtime/errors.ts";
 import { visible } from "../ui/text.ts";
 import type { Workspace } from "./workspace.ts";

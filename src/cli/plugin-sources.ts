@@ -13,7 +13,6 @@ import type { RegistrySettings } from "../plugins/fetch-npm.ts";
 import { install, type Installed } from "../plugins/install.ts";
 import { changeLock, type LockEntry, readLock } from "../plugins/lock.ts";
 import type { Manifest } from "../plugins/manifest.ts";
-import { checkManifest } from "../plugins/manifest-schema.ts";
 import { trustItemOf } from "../plugins/open.ts";
 import { parseSource } from "../plugins/sources.ts";
 import { TrustStore } from "../plugins/trust.ts";
@@ -62,11 +61,11 @@ export class PluginSources {
     const before = Object.hasOwn(plugins, name) ? plugins[name] as LockEntry : null;
     const isSame = before?.tree === installed.entry.tree && before.source === text &&
       this.#configured(name, tier)?.source === text;
-    if (isSame && this.#agreed(tier, before) !== null) {
+    if (isSame && await this.#agreed(tier, before) !== null) {
       say(`${name} ${installed.entry.version ?? ""} is there, as the lock pins it`);
       return EXIT.done;
     }
-    showPlugin(installed, this.#agreed(tier, before), this.#cache);
+    await showPlugin(installed, await this.#agreed(tier, before), this.#cache);
     if (!await agree(`Add ${name}?`, this.#yes)) return EXIT.permission;
     await this.#pin(tier, name, installed);
     await this.#configure(tier, name, text);
@@ -78,7 +77,7 @@ export class PluginSources {
   async #addFolder(path: string, tier: Tier): Promise<number> {
     const { root } = this.#places;
     const within = tier === "project" ? root : null;
-    const found = readPlugin({ tier, folder: path, within }, checkManifest);
+    const found = await readPlugin({ tier, folder: path, within });
     if (found.fault !== null) throw new UserError(`${path} cannot be used: ${found.fault}`);
     const { name, folder, manifest } = found;
     const text = within === null ? folder : `./${relative(within, folder)}`;
@@ -152,7 +151,11 @@ export class PluginSources {
       say(`${name} ${version ?? ""} is up to date`);
       return EXIT.done;
     }
-    const { wantsMore } = showPlugin(installed, this.#agreed(tier, before), this.#cache);
+    const { wantsMore } = await showPlugin(
+      installed,
+      await this.#agreed(tier, before),
+      this.#cache,
+    );
     if (wantsMore && !await agree(`Update ${name}?`, this.#yes)) return EXIT.permission;
     await this.#pin(tier, name, installed);
     this.#trust(tier, installed);
@@ -211,7 +214,7 @@ export class PluginSources {
     }
     const installed = await this.#install(text, null, isTyped);
     checkName(name, installed.manifest);
-    showPlugin(installed, this.#agreed(tier, entry), this.#cache);
+    await showPlugin(installed, await this.#agreed(tier, entry), this.#cache);
     if (!await agree(`Add ${name}?`, this.#yes)) {
       throw new UserError(`${name} was not added`, "It stays off.", EXIT.permission);
     }
@@ -238,10 +241,10 @@ export class PluginSources {
   }
 
   /** The entry when this person agreed to it; a lock alone is only what the repository says. */
-  #agreed(tier: Tier, entry: LockEntry | null): LockEntry | null {
+  async #agreed(tier: Tier, entry: LockEntry | null): Promise<LockEntry | null> {
     const { home, root } = this.#places;
     if (entry === null || tier === "user" || root === null) return entry;
-    const item = itemOf(entry, this.#cache);
+    const item = await itemOf(entry, this.#cache);
     return item !== null && new TrustStore(home).standing(root, item) === "yes" ? entry : null;
   }
 

@@ -8,7 +8,6 @@ import { lockPath } from "../plugins/fetched.ts";
 import { MISMATCH } from "../plugins/fetch-npm.ts";
 import { grantDiff, grantsOf } from "../plugins/grants.ts";
 import { type LockEntry, readLock } from "../plugins/lock.ts";
-import { checkManifest } from "../plugins/manifest-schema.ts";
 import { parseSource } from "../plugins/sources.ts";
 import { visible } from "../ui/text.ts";
 import { projectRoot, type Workspace } from "./workspace.ts";
@@ -32,7 +31,7 @@ export async function verifyPlugins(
     const asked = plugins.filter((plugin) => plugin.tier === tier);
     for (const plugin of asked) {
       const entry = Object.hasOwn(lock, plugin.name) ? lock[plugin.name] : undefined;
-      const verdict = verdictOn(plugin, entry, cache);
+      const verdict = await verdictOn(plugin, entry, cache);
       if (verdict !== null) rows.push([plugin.name, ...verdict]);
     }
     for (const name of Object.keys(lock)) {
@@ -50,11 +49,11 @@ export async function verifyPlugins(
 }
 
 /** Null for a folder, which nothing pins. */
-function verdictOn(
+async function verdictOn(
   { source, tier, name }: ConfiguredPlugin,
   entry: LockEntry | undefined,
   cache: PluginCache,
-): [Verdict, string] | null {
+): Promise<[Verdict, string] | null> {
   if (parseSource(source, tier === "user" || source.startsWith("git+")).kind === "path") {
     return null;
   }
@@ -75,7 +74,7 @@ function verdictOn(
       `${cache.pathOf(entry.tree)} is not what the lock pins: run nanocode plugin sync`,
     ];
   }
-  const found = readPlugin({ tier, folder: cache.pathOf(entry.tree), within: null }, checkManifest);
+  const found = await readPlugin({ tier, folder: cache.pathOf(entry.tree), within: null });
   if (found.fault !== null) return ["mismatch", found.fault];
   const { added, removed } = grantDiff(entry.grants, grantsOf(found.manifest));
   const wrong = [...added.map((one) => `+ ${one}`), ...removed.map((one) => `- ${one}`)];

@@ -1,10 +1,10 @@
 // `nanocode plugin …`: reads the words and hands over to one file a group of commands. Only these commands
 // resolve and fetch; a start never does.
 
-import { parseArgs } from "node:util";
 import { nearest } from "../runtime/nearest.ts";
 import { UserError } from "../runtime/errors.ts";
 import type { Program } from "./run.ts";
+import { parseWords } from "./words.ts";
 import { findWorkspace } from "./workspace.ts";
 
 export const PLUGIN_OPTIONS = {
@@ -37,13 +37,7 @@ export async function pluginCommand(
   program: Program,
   print: (text: string) => Promise<number>,
 ): Promise<number> {
-  let parsed;
-  try {
-    parsed = parseArgs({ args: [...argv], allowPositionals: true, options: PLUGIN_OPTIONS });
-  } catch (error) {
-    throw new UserError((error as Error).message.split(".")[0] ?? "", USAGE);
-  }
-  const { values, positionals: [command, ...words] } = parsed;
+  const { values, positionals: [command, ...words] } = parseWords(argv, PLUGIN_OPTIONS, USAGE);
   if (command === undefined) throw new UserError("plugin needs a command", USAGE);
   const known = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
   if (known === undefined) {

@@ -3,13 +3,13 @@
 
 import { isCancel, multiselect, select } from "@clack/prompts";
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { openPlugins } from "../plugins/open.ts";
 import { changesOf, digestOf, type TrustItem, TrustStore } from "../plugins/trust.ts";
 import { EXIT, UserError } from "../runtime/errors.ts";
 import { visible } from "../ui/text.ts";
 import { configuredPlugins } from "./configured.ts";
 import { findWorkspace, projectRoot, type Workspace } from "./workspace.ts";
+import { parseWords } from "./words.ts";
 
 const USAGE = "nanocode trust [PATH] [--all | --item ID… | --list | --revoke | --digest | --dev]";
 
@@ -34,17 +34,7 @@ export async function trustCommand(
   argv: readonly string[],
   print: (text: string) => Promise<number>,
 ): Promise<number> {
-  let parsed;
-  try {
-    parsed = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: TRUST_OPTIONS,
-    });
-  } catch (error) {
-    throw new UserError((error as Error).message.split(".")[0] ?? "", USAGE);
-  }
-  const { values, positionals } = parsed;
+  const { values, positionals } = parseWords(argv, TRUST_OPTIONS, USAGE);
   if (positionals.length > 1) throw new UserError("trust takes one folder", USAGE);
   const workspace = findWorkspace(
     positionals[0] === undefined ? undefined : resolve(positionals[0]),

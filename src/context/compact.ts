@@ -2,7 +2,9 @@
 // turn can be folded. Pure functions of records; the summary itself is summary.ts, who asks the model and
 // appends the records is loop/compact.ts.
 
+import { oneLine } from "../runtime/one-line.ts";
 import type { CompactRecord, Observation, SessionRecord, UserRecord } from "../session/records.ts";
+import { fitting } from "./file-content.ts";
 import type { FileNow } from "./files.ts";
 import {
   type History,
@@ -12,7 +14,7 @@ import {
   resultHead,
   startOfTurn,
 } from "./history.ts";
-import { firstLine, type LISTS, middleOut, type Summary } from "./summary.ts";
+import { type LISTS, middleOut, type Summary } from "./summary.ts";
 import { estimateTokens, USUAL_WINDOW } from "./tokens.ts";
 
 /** Kept free for the answer. */
@@ -160,15 +162,15 @@ export function replacement(
   window: number | null,
 ): { texts: string[]; observations: Observation[] } {
   const all = window ?? USUAL_WINDOW;
-  const content = fileContent(files, all * FILES_SHARE);
+  const { rows, shown } = fitting(files, ({ known }) => known, all * FILES_SHARE, "read");
   return {
     texts: [
       summaryText(summary, records),
       wordsText(plan, all * WORDS_SHARE),
       ...(plan.loaded.length === 0 ? [] : [[LOADED, ...plan.loaded].join("\n\n")]),
-      ...(content.text === "" ? [] : [content.text]),
+      ...(rows.length === 0 ? [] : [[FILES, ...rows].join("\n")]),
     ],
-    observations: content.observations,
+    observations: shown,
   };
 }
 
@@ -195,9 +197,7 @@ function summaryText(summary: Summary, records: readonly SessionRecord[]): strin
     ),
     ...(summary.results.length === 0 ? [] : [
       "Results that Recall shows:",
-      ...summary.results.slice(0, 40).map((tr) =>
-        `- ${tr} ${firstLine(headers.get(tr) ?? "", 100)}`
-      ),
+      ...summary.results.slice(0, 40).map((tr) => `- ${tr} ${oneLine(headers.get(tr) ?? "", 100)}`),
     ]),
   ];
   return ["--- Prior Summary ---", ...parts].join("\n");
@@ -225,31 +225,6 @@ function wordsText({ words, openTurn }: Plan, tokens: number): string {
 
 const LOADED = "--- Loaded before ---\nRules and skills that hold for the rest of the session.";
 
-/** Lines of files that were shown and still hold, once more, so that nothing need be read again. */
-function fileContent(
-  files: readonly FileNow[],
-  tokens: number,
-): { text: string; observations: Observation[] } {
-  const rows: string[] = [];
-  const observations: Observation[] = [];
-  let left = tokens;
-  for (const file of files) {
-    const ranges: [number, number][] = [];
-    for (const { from, to } of file.known) {
-      const part = [`@@ ${file.shown} ${from}:${to}`, ...file.rows(from, to)];
-      const cost = estimateTokens(part.join("\n"));
-      if (cost > left) continue;
-      left -= cost;
-      rows.push(...part);
-      ranges.push([from, to]);
-    }
-    if (ranges.length === 0) continue;
-    const { path, version, total } = file;
-    const texts = ranges.map(([from, to]) => file.texts(from, to));
-    observations.push({ path, version, kind: "read", total, ranges, texts });
-  }
-  if (rows.length === 0) return { text: "", observations };
-  const title =
-    "--- Files ---\nWhat you have seen of files, as it is now (LINE:HASH|text, anchors for Edit):";
-  return { text: [title, ...rows].join("\n"), observations };
-}
+/** In front of lines of files that were shown and still hold: once more, so that nothing need be read again. */
+const FILES =
+  "--- Files ---\nWhat you have seen of files, as it is now (LINE:HASH|text, anchors for Edit):";

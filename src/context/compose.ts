@@ -13,7 +13,7 @@ import type {
 } from "../session/records.ts";
 import { type Board, boardOf, memoryText } from "./board.ts";
 import { type FileNow, type FilesPlacement, fileState } from "./files.ts";
-import { type History, historyOf, resultHead, visible } from "./history.ts";
+import { type History, historyOf, resultHead } from "./history.ts";
 
 export interface ComposeInput {
   records: readonly SessionRecord[];
@@ -67,7 +67,9 @@ export function compose(input: ComposeInput): Composed {
     if (open) add("replies", ...exchange(open, input, history));
     open = null;
   };
-  for (const record of visible(history)) {
+  const { records } = history;
+  for (let i = history.from; i < records.length; i++) {
+    const record = records[i] as SessionRecord;
     switch (record.type) {
       case "user":
         close();

@@ -21,33 +21,10 @@ export function contentOf(
   window: number | null,
   records: readonly SessionRecord[],
 ): { text: string; shown: Observation[] } {
-  const rows: string[] = [];
-  const omitted = new Map<string, string[]>();
-  const shown: Observation[] = [];
   const isInline = placement === "inline";
-  let left = isInline ? INLINE_TOKENS : Math.floor((window ?? USUAL_WINDOW) * TAIL_SHARE);
-  const isOld = isInline ? oldShowings(files, records) : () => false;
-  for (const file of files) {
-    const ranges = isInline ? file.changed : joined(file);
-    const kept: [number, number][] = [];
-    for (const { from, to } of ranges.filter(({ from, to }) => to >= from)) {
-      const title = `@@ ${file.shown} ${from}:${to}`;
-      const hasRoom = to - from < left && !isOld(file, from, to); // a row is more than a token
-      const part = hasRoom ? [title, ...file.rows(from, to)] : [];
-      const cost = hasRoom ? estimateTokens(part.join("\n")) : Infinity;
-      if (cost > left) {
-        omitted.set(file.shown, [...omitted.get(file.shown) ?? [], `${from}:${to}`]);
-        continue;
-      }
-      left -= cost;
-      rows.push(...part);
-      kept.push([from, to]);
-    }
-    if (kept.length === 0) continue;
-    const { path, version, total } = file;
-    const texts = kept.map(([from, to]) => file.texts(from, to));
-    shown.push({ path, version, kind: "state", total, ranges: kept, texts });
-  }
+  const { rows, omitted, shown } = isInline
+    ? fitting(files, ({ changed }) => changed, INLINE_TOKENS, "state", oldShowings(files, records))
+    : fitting(files, joined, Math.floor((window ?? USUAL_WINDOW) * TAIL_SHARE), "state");
   const title = isInline
     ? "Content: what changed since you were shown it (LINE:HASH|text, anchors for Edit)"
     : "Content (LINE:HASH|text, anchors for Edit)";
@@ -63,6 +40,47 @@ export function contentOf(
     ),
   ];
   return { text: parts.filter(Boolean).join("\n\n"), shown };
+}
+
+/** Lines of files under titles that name them. */
+export interface Fitting {
+  rows: string[];
+  /** Ranges that are not among them, by file. */
+  omitted: Map<string, string[]>;
+  shown: Observation[];
+}
+
+/** The ranges of files for which there is room, in order; one that is too large leaves it to the next. */
+export function fitting(
+  files: readonly FileNow[],
+  rangesOf: (file: FileNow) => readonly Range[],
+  tokens: number,
+  kind: Observation["kind"],
+  isLeftOut: (file: FileNow, from: number, to: number) => boolean = () => false,
+): Fitting {
+  const out: Fitting = { rows: [], omitted: new Map(), shown: [] };
+  let left = tokens;
+  for (const file of files) {
+    const kept: [number, number][] = [];
+    for (const { from, to } of rangesOf(file).filter(({ from, to }) => to >= from)) {
+      const title = `@@ ${file.shown} ${from}:${to}`;
+      const hasRoom = to - from < left && !isLeftOut(file, from, to); // a row is more than a token
+      const part = hasRoom ? [title, ...file.rows(from, to)] : [];
+      const cost = hasRoom ? estimateTokens(part.join("\n")) : Infinity;
+      if (cost > left) {
+        out.omitted.set(file.shown, [...out.omitted.get(file.shown) ?? [], `${from}:${to}`]);
+        continue;
+      }
+      left -= cost;
+      out.rows.push(...part);
+      kept.push([from, to]);
+    }
+    if (kept.length === 0) continue;
+    const { path, version, total } = file;
+    const texts = kept.map(([from, to]) => file.texts(from, to));
+    out.shown.push({ path, version, kind, total, ranges: kept, texts });
+  }
+  return out;
 }
 
 /**

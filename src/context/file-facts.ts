@@ -1,6 +1,7 @@
 // What the records say of files beside their content: what was read and edited, which commands ran,
 // whether code was checked since, who changed a file. FILE STATE (files.ts) says it to the model.
 
+import { oneLine } from "../runtime/one-line.ts";
 import type { ResultRecord, SessionRecord } from "../session/records.ts";
 import type { FileNow } from "./files.ts";
 import type { History } from "./history.ts";
@@ -168,11 +169,4 @@ function isShownOnlyIn(
     }
   }
   return true;
-}
-
-function oneLine(text: string, limit: number): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length <= limit
-    ? line
-    : `${line.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }

@@ -39,11 +39,6 @@ export function historyOf(records: readonly SessionRecord[]): History {
   return { header, compact, records, from: through === null ? 0 : through + 1, folded };
 }
 
-/** The records that are sent as they are, behind what was compacted. */
-export function* visible({ records, from }: History): Generator<SessionRecord> {
-  for (let i = from; i < records.length; i++) yield records[i] as SessionRecord;
-}
-
 /** Is this what the user (or whoever speaks for the user) said? */
 export function isUsersWord(record: SessionRecord): record is UserRecord {
   return record.type === "user" && !OURS.has(record.source);

@@ -20,7 +20,7 @@ export interface Sent {
 
 interface Weight {
   tokens: number;
-  hash: string;
+  hash: number;
 }
 
 export type RequestFacts = Pick<
@@ -48,11 +48,11 @@ export function accountFor(
   const add = (name: RequestBlock["name"], { tokens, hash }: Weight) => {
     const block = blocks.get(name) ?? { tokens: 0, hash: 0 };
     block.tokens += tokens;
-    block.hash = Math.imul(block.hash ^ Number.parseInt(hash, 16), 0x01000193) >>> 0;
+    block.hash = Math.imul(block.hash ^ hash, 0x01000193) >>> 0;
     blocks.set(name, block);
   };
   add("tools", toolsWeight);
-  for (const [i, message] of messages.entries()) add(kinds[i] ?? "user", weightOf(message));
+  messages.forEach((message, i) => add(kinds[i] ?? "user", weightOf(message)));
   const prefix = messages.slice(0, messages.length - tail);
   const sent: Sent = { model, tools: toolsWeight, prefix, kinds, records: records.length };
   const { cached, broke } = compare(sent, previous, records);
@@ -90,7 +90,8 @@ function compare(
     return { cached: 0, broke: { block: "tools", why: "the tools changed" } };
   }
   let cached = now.tools.tokens;
-  for (const [i, message] of before.prefix.entries()) {
+  for (let i = 0; i < before.prefix.length; i++) {
+    const message = before.prefix[i] as Message;
     const same = now.prefix[i];
     if (same !== message && !(same && weightOf(same).hash === weightOf(message).hash)) {
       const block = before.kinds[i] ?? "user";
@@ -129,28 +130,29 @@ function weightOf(message: Message): Weight {
     ...(message.role === "tool" ? [message.callId] : []),
   ].join("\n");
   const picture = images.reduce((sum, { base64 }) => sum + imageTokens(base64.length), 0);
-  const hash = shortHash(text + images.map(({ base64 }) => base64).join());
+  const hash = hashOf(text + images.map(({ base64 }) => base64).join());
   weight = { tokens: estimateTokens(text) + picture, hash };
   weights.set(message, weight);
   return weight;
 }
 
+const hashOf = (text: string) => Number.parseInt(shortHash(text), 16);
 const json = (value: unknown) => value === undefined ? "" : JSON.stringify(value);
 
 const toolWeights = new WeakMap<ToolSpec, Weight>();
 
 function weightOfTools(tools: readonly ToolSpec[]): Weight {
   let tokens = 0;
-  let hash = "";
+  let hash = 0;
   for (const spec of tools) {
     let weight = toolWeights.get(spec);
     if (!weight) {
       const text = JSON.stringify(spec);
-      weight = { tokens: estimateTokens(text), hash: shortHash(text) };
+      weight = { tokens: estimateTokens(text), hash: hashOf(text) };
       toolWeights.set(spec, weight);
     }
     tokens += weight.tokens;
-    hash = shortHash(hash + weight.hash);
+    hash = Math.imul(hash ^ weight.hash, 0x01000193) >>> 0;
   }
   return { tokens, hash };
 }

@@ -142,7 +142,7 @@ function countNewlines(text: string): number {
 }
 
 /** The longest prefix of whole code points within `limit` bytes. */
-function takeBytes(text: string, limit: number): string {
+export function takeBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text.slice(0, limit));
   if (bytes.length <= limit) return text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
   let end = limit;

@@ -2,6 +2,7 @@
 // Pure functions of records; what is summarised and where the summary stands is compact.ts.
 
 import type { Message } from "../provider/provider.ts";
+import { oneLine } from "../runtime/one-line.ts";
 import type { ResultRecord, SessionRecord } from "../session/records.ts";
 import type { Plan } from "./compact.ts";
 import PROMPT from "./compact.md" with { type: "text" };
@@ -123,7 +124,7 @@ export function mechanicalSummary({ old, previous }: Plan): Summary {
   let answer = "";
   for (const record of old) {
     if (record.type === "user" && isUsersWord(record)) {
-      lines.push(`Turn ${record.turn}: the user asked: ${firstLine(record.text, 200)}`);
+      lines.push(`Turn ${record.turn}: the user asked: ${oneLine(record.text, 200)}`);
     }
     if (record.type === "reply" && record.text.trim() !== "") answer = record.text;
     if (record.type === "result") {
@@ -131,7 +132,7 @@ export function mechanicalSummary({ old, previous }: Plan): Summary {
       if (record.spill !== undefined) results.push(record.tr);
     }
     if (record.type === "end") {
-      lines.push(`Turn ${record.turn} ended (${record.reason}): ${firstLine(answer, 300)}`);
+      lines.push(`Turn ${record.turn} ended (${record.reason}): ${oneLine(answer, 300)}`);
       answer = "";
     }
   }
@@ -151,15 +152,10 @@ function noteResult(record: ResultRecord, files: Map<string, string>, lines: str
   }
   if (record.ran) {
     const { command, exit } = record.ran;
-    lines.push(`${record.tr} ran ${firstLine(command, 100)}: exit ${exit ?? "by a signal"}`);
+    lines.push(`${record.tr} ran ${oneLine(command, 100)}: exit ${exit ?? "by a signal"}`);
   } else if (record.status === "error") {
     lines.push(
-      `${record.tr} ${firstLine(record.header, 80)} failed: ${firstLine(record.text, 160)}`,
+      `${record.tr} ${oneLine(record.header, 80)} failed: ${oneLine(record.text, 160)}`,
     );
   }
-}
-
-export function firstLine(text: string, limit: number): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length <= limit ? line : `${line.slice(0, limit).replace(/[\ud800-\udbff]$/, "")}…`;
 }

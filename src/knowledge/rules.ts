@@ -72,8 +72,13 @@ export async function findRules(places: Places, onlyForPaths = false): Promise<F
     const { text, note } = cut(file, Math.min(left[kind], RULE_BYTES.file));
     left[kind] -= Buffer.byteLength(text);
     if (note !== undefined) found.warnings.push(`${shown} is ${note.split(";")[0]}: ${WHY}`);
-    const base = { path: file.path, tier, shown, text, ...(note === undefined ? {} : { note }) };
-    const rule: RuleFile = { ...base, tier };
+    const rule: RuleFile = {
+      path: file.path,
+      tier,
+      shown,
+      text,
+      ...(note === undefined ? {} : { note }),
+    };
     if (globs === null) found.files.unshift(rule);
     else found.forPaths.unshift({ ...rule, globs, matches: globMatcher(globs) });
   }

@@ -11,7 +11,7 @@ import {
   prepare,
   type Prepared,
 } from "./invoke.ts";
-import { project } from "./session.ts";
+import { append } from "./session.ts";
 
 const MAX_PARALLEL = 4;
 
@@ -137,8 +137,8 @@ function record(item: Prepared, outcome: Outcome, env: InvokeEnv): void {
   if (outcome.asked) {
     const { request, answer } = outcome.asked;
     const { effects, preview, scope } = request;
-    session.log.append({ type: "ask", turn, step, call: call.id, effects, preview });
-    session.log.append({
+    append(session, { type: "ask", turn, step, call: call.id, effects, preview });
+    append(session, {
       type: "answer",
       turn,
       step,
@@ -149,36 +149,30 @@ function record(item: Prepared, outcome: Outcome, env: InvokeEnv): void {
     });
   }
   for (const change of outcome.changes) {
-    session.log.append({ type: "change", turn, step, call: call.id, ...change });
+    append(session, { type: "change", turn, step, call: call.id, ...change });
   }
   if (outcome.note) {
-    project(
-      session,
-      session.log.append({ ...outcome.note, type: "note", turn, step, call: call.id }),
-    );
+    append(session, { ...outcome.note, type: "note", turn, step, call: call.id });
   }
   const { status, text, spill, observations, images, ran, ms } = outcome;
-  project(
-    session,
-    session.log.append({
-      type: "result",
-      turn,
-      step,
-      call: call.id,
-      tr,
-      tool,
-      status,
-      header: `${tool} ${title}`.trim(),
-      text,
-      ...(spill === undefined ? {} : { spill }),
-      ...(observations.length === 0 ? {} : { observations }),
-      ...(images.length === 0 ? {} : { images }),
-      ...(ran === undefined ? {} : { ran }),
-      ms,
-    }),
-  );
+  append(session, {
+    type: "result",
+    turn,
+    step,
+    call: call.id,
+    tr,
+    tool,
+    status,
+    header: `${tool} ${title}`.trim(),
+    text,
+    ...(spill === undefined ? {} : { spill }),
+    ...(observations.length === 0 ? {} : { observations }),
+    ...(images.length === 0 ? {} : { images }),
+    ...(ran === undefined ? {} : { ran }),
+    ms,
+  });
   for (const loaded of outcome.loaded ?? []) {
-    project(session, session.log.append({ type: "loaded", turn, step, ...loaded, in: tr }));
+    append(session, { type: "loaded", turn, step, ...loaded, in: tr });
   }
   const { summary, display } = outcome;
   env.emit({

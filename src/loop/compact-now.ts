@@ -9,7 +9,7 @@ import type { NewRecord, SessionRecord } from "../session/records.ts";
 import { compact, estimateWith } from "./compact.ts";
 import type { AgentEvent, EventBody } from "./events.ts";
 import { requestFor } from "./request.ts";
-import { project, type Session } from "./session.ts";
+import { append, type Session } from "./session.ts";
 import type { TurnDeps, Unplaced } from "./turn.ts";
 
 /** First the newest finished turn is kept where it is small; else everything goes. */
@@ -39,7 +39,7 @@ export async function compactNow(
       const time = new Date().toISOString();
       emit({ session: session.id, ...placeOf(session), time, ...body });
     },
-    append: (record: Unplaced<NewRecord>) => append(session, record),
+    append: (record: Unplaced<NewRecord>) => appendBetween(session, record),
   };
   const prepared = await requestFor(session, deps, []);
   let tried: string | null = null;
@@ -120,7 +120,7 @@ export async function undoCompaction(session: Session, deps: TurnDeps): Promise<
   const { compact: newest } = historyOf(session.log.records);
   if (newest === null) return null;
   const before = (await requestFor(session, deps, [])).facts.estimate;
-  append(session, { type: "uncompact", compact: newest.id });
+  appendBetween(session, { type: "uncompact", compact: newest.id });
   session.log.sync();
   const { facts, window } = await requestFor(session, deps, []);
   const { records, from } = historyOf(session.log.records);
@@ -144,8 +144,6 @@ function placeOf({ turn, log }: Session): { turn: number; step: number } {
   return { turn, step: log.records.at(-1)?.step ?? 0 };
 }
 
-function append(session: Session, record: Unplaced<NewRecord>): SessionRecord {
-  const stamped = session.log.append({ ...placeOf(session), ...record } as NewRecord);
-  project(session, stamped);
-  return stamped;
+function appendBetween(session: Session, record: Unplaced<NewRecord>): SessionRecord {
+  return append(session, { ...placeOf(session), ...record } as NewRecord);
 }

@@ -5,6 +5,7 @@
 import { boundResult, openSink } from "../context/results.ts";
 import type { Host } from "../host/host.ts";
 import type { HookOutcome, Hooks } from "../plugins/hooks.ts";
+import { oneLine } from "../runtime/one-line.ts";
 import type {
   Change,
   Loaded,
@@ -251,8 +252,6 @@ function faultText(tool: string, call: RecordedCall, error: unknown): string {
     `This call (${call.id}) may have had part of its effect; check before you repeat it.`;
 }
 
-/** One line of at most 160 characters. */
 function shorten(text: string): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length > 160 ? `${line.slice(0, 159).replace(/[\ud800-\udbff]$/, "")}…` : line;
+  return oneLine(text, 160);
 }

@@ -11,6 +11,7 @@ import { Calibration } from "../context/tokens.ts";
 import type {
   HeaderRecord,
   LoadedRecord,
+  NewRecord,
   ReplyRecord,
   ResultRecord,
   SessionRecord,
@@ -112,6 +113,16 @@ export function project(session: Session, record: SessionRecord): void {
   }
 }
 
+/** Records something and brings the projections up to date with it. */
+export function append<R extends NewRecord>(
+  session: Session,
+  record: R,
+): SessionRecord & { type: R["type"] } {
+  const stamped = session.log.append(record);
+  project(session, stamped);
+  return stamped;
+}
+
 function whereLoaded({ in: place, turn }: LoadedRecord): string {
   if (place === undefined) return "in Environment";
   return place.startsWith("tr.") ? `as ${place}` : `with the messages of turn ${turn}`;
@@ -148,7 +159,7 @@ export function repair(session: Session): number {
   const where = { turn: session.turn, step: last?.step ?? 0 };
   const orphans = reply?.calls.filter((call) => !answered.has(call.id)) ?? [];
   for (const call of orphans) {
-    const record = log.append({
+    append(session, {
       type: "result",
       ...where,
       call: call.id,
@@ -160,7 +171,6 @@ export function repair(session: Session): number {
         "Interrupted: nanocode was stopped during this call. It may have run in part: check before you repeat it.",
       ms: 0,
     });
-    project(session, record);
   }
   if (!ended) {
     log.append({

@@ -27,7 +27,7 @@ import { RepeatGuard } from "./repeat.ts";
 import { makeRoom } from "./compact.ts";
 import { account, type Prepared, recordSent, requestFor } from "./request.ts";
 import { type CompletedReply, fetchReply } from "./reply.ts";
-import { project, type Session } from "./session.ts";
+import { append, type Session } from "./session.ts";
 
 /** The model that answers, with what is known of it. */
 export interface ModelChoice {
@@ -137,10 +137,7 @@ async function runTurn(
       emitEvent({ session: session.id, turn, step, time: new Date().toISOString(), ...body });
     },
     append(record) {
-      const placed = { turn: run.turn, step: run.step, ...record } as NewRecord;
-      const stamped = session.log.append(placed);
-      project(session, stamped);
-      return stamped;
+      return append(session, { turn: run.turn, step: run.step, ...record } as NewRecord);
     },
   };
   const { text, source } = input;
@@ -219,28 +216,26 @@ async function nextReply(
     ...texts.map((text): Said => ({ text, source: "queued" })),
     ...await skillsNamed(texts, session, deps, run),
   ];
-  const ready = await roomyRequest(session, deps, run, queued);
+  let prepared = await roomyRequest(session, deps, run, queued);
   // Queued text shows where the model met it: before the first word of the answer.
   let heard = false;
   const hear = () => {
     if (!heard) { for (const text of texts) run.emit({ type: "steer", text }); }
     heard = true;
   };
-  const send = (prepared: Prepared) => {
-    recordSent(session, prepared, run.append);
-    return fetchReply(prepared.request, model.provider, run.signal, (event) => {
+  const send = (next: Prepared) => {
+    recordSent(session, next, run.append);
+    return fetchReply(next.request, model.provider, run.signal, (event) => {
       if (event.type !== "retry") hear();
       run.emit(event);
     });
   };
-  let outcome = await send(ready);
-  let { facts } = ready;
+  let outcome = await send(prepared);
   // A request that is too long for the provider, whatever we thought: once more, shorter.
   for (let tries = 0; tries < 2 && outcome.kind === "failed" && outcome.failure.tooLong; tries++) {
-    if (!await makeRoom(session, deps, run, ready, "refused")) break;
-    const shorter = await requestFor(session, deps, queued);
-    facts = shorter.facts;
-    outcome = await send(shorter);
+    if (!await makeRoom(session, deps, run, prepared, "refused")) break;
+    prepared = await requestFor(session, deps, queued);
+    outcome = await send(prepared);
   }
   if (outcome.kind === "failed") {
     const { status, hint } = outcome.failure;
@@ -254,7 +249,7 @@ async function nextReply(
   for (const said of queued) say(said, run);
   queue?.drop(texts.length);
   run.append(replyRecord(reply, model));
-  run.emit(account(reply, facts, model, run.spent));
+  run.emit(account(reply, prepared.facts, model, run.spent));
   if (reply.text !== "") run.answer = reply.text;
   if (outcome.kind === "interrupted") return { reason: "interrupt" };
   const warning = run.warned ? null : budgetWarning(run.spent, deps.limits);

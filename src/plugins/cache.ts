@@ -11,11 +11,11 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../runtime/errors.ts";
 import { randomName } from "../runtime/hash.ts";
+import { replaceFile } from "../runtime/replace-file.ts";
 import { filesOf, treeOf } from "./tree-hash.ts";
 
 export const TREE = /^t1-[0-9a-f]{64}$/;
@@ -94,15 +94,11 @@ export class PluginCache {
     }
   }
 
-  /** The list only saves time: where it cannot be written, the next start hashes again. */
+  /** The list only saves time. */
   #remember(tree: string): void {
-    const temp = `${this.#listPath(tree)}.${randomName()}.tmp`;
     try {
-      writeFileSync(temp, listOf(this.pathOf(tree)), { flag: "wx", mode: 0o600 });
-      renameSync(temp, this.#listPath(tree));
-    } catch {
-      rmSync(temp, { force: true });
-    }
+      replaceFile(this.#listPath(tree), listOf(this.pathOf(tree)), 0o600);
+    } catch { /* the next start hashes again */ }
   }
 }
 

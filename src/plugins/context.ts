@@ -2,11 +2,10 @@
 // manifest declares and what the call said it would do (and was allowed to). Code that goes around it is
 // not stopped here: a plugin in this process is trusted code (docs/plugins.md).
 
-import { homedir } from "node:os";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { isInside } from "../permission/paths.ts";
-import { randomName } from "../runtime/hash.ts";
+import { replaceFile } from "../runtime/replace-file.ts";
 import type { Effect } from "../session/records.ts";
 import { type ToolContext, ToolError } from "../tools/tool.ts";
 import { type Capabilities, extensionOf, type Plugin } from "./manifest.ts";
@@ -45,7 +44,10 @@ export function pluginContext(
     files: pluginFiles(plugin, capabilities, effects, ctx),
     store: {
       get: () => Promise.resolve(readStore(join(data, "store.json"))),
-      set: (value) => Promise.resolve(writeStore(join(data, "store.json"), value)),
+      set: (value) =>
+        Promise.resolve(
+          replaceFile(join(data, "store.json"), JSON.stringify(value ?? null), 0o600),
+        ),
     },
     exec: async (program, args = [], options = {}) => {
       if (!(capabilities.exec ?? []).includes(program)) {
@@ -75,11 +77,11 @@ function unsaid(plugin: string, what: string, kind: string): ToolError {
 /** Is the file below one of the places: `workspace`, `plugin`, or a folder (absolute or `~/…`)? */
 function covers(places: readonly string[], path: string, root: string, folder: string): boolean {
   return places.some((place) => {
-    const base = place === "workspace"
-      ? root
-      : place === "plugin"
-      ? folder
-      : resolve(place.startsWith("~/") ? join(homedir(), place.slice(2)) : place);
+    const base = place === "workspace" ? root : place === "plugin" ? folder : resolve(
+      place.startsWith("~/")
+        ? join(process.getBuiltinModule("node:os").homedir(), place.slice(2))
+        : place,
+    );
     return isInside(base, path);
   });
 }
@@ -195,11 +197,4 @@ function readStore(path: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function writeStore(path: string, value: unknown): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const temp = `${path}.${randomName()}.tmp`;
-  writeFileSync(temp, JSON.stringify(value ?? null), { mode: 0o600, flag: "wx" });
-  renameSync(temp, path);
 }

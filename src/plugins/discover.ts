@@ -4,8 +4,8 @@
 
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join, resolve, sep } from "node:path";
+import { ManifestCache } from "./manifest-cache.ts";
 import { isInside } from "../permission/paths.ts";
-import type { checkManifest } from "./manifest-schema.ts";
 import { type Manifest, MANIFEST_FILE, type Tier } from "./manifest.ts";
 
 /** A manifest larger than this is none (bytes). */
@@ -44,8 +44,11 @@ export async function discover({ home, root, flags, cwd }: PluginFolders): Promi
     ...flags.map((path) => ({ tier: "flag" as const, folder: resolve(cwd, path), within: null })),
   ];
   if (places.length === 0) return [];
-  const { checkManifest } = await import("./manifest-schema.ts");
-  return places.map((place) => readPlugin(place, checkManifest));
+  const cache = new ManifestCache(home);
+  const found: Found[] = [];
+  for (const place of places) found.push(await readPlugin(place, cache));
+  cache.save();
+  return found;
 }
 
 /** A folder with its tier; `within`: a real path that it may not lead out of. */
@@ -55,15 +58,17 @@ export interface PluginPlace {
   within: string | null;
 }
 
-/** Reads and checks the manifest of one folder. @param check `checkManifest`, which loads zod. */
-export function readPlugin(
+/** Reads and checks the manifest of one folder. @param cache Checks that need not be made again. */
+export async function readPlugin(
   { tier, folder, within }: PluginPlace,
-  check: typeof checkManifest,
-): Found {
+  cache?: ManifestCache,
+): Promise<Found> {
   const base = { name: basename(folder), tier, folder, warnings: [] };
   const text = manifestText(folder, within);
   if ("fault" in text) return { ...base, manifest: null, fault: text.fault };
-  const checked = check(text.text);
+  const checked = cache === undefined
+    ? (await import("./manifest-schema.ts")).checkManifest(text.text)
+    : await cache.check(text.folder, text.text);
   if (!checked.ok) {
     return { ...base, manifest: null, fault: `${MANIFEST_FILE}: ${checked.fault}` };
   }

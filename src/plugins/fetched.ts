@@ -6,8 +6,9 @@ import { join, resolve } from "node:path";
 import type { ConfiguredPlugin } from "../config/config.ts";
 import { UserError } from "../runtime/errors.ts";
 import { PluginCache } from "./cache.ts";
-import type { Found } from "./discover.ts";
+import { type Found, readPlugin } from "./discover.ts";
 import { type Lock, LOCK_FILE, readLock } from "./lock.ts";
+import { ManifestCache } from "./manifest-cache.ts";
 import { parseSource, type Source } from "./sources.ts";
 
 export interface ConfiguredPlaces {
@@ -41,13 +42,10 @@ export async function fetchedPlugins(
   places: ConfiguredPlaces,
 ): Promise<Found[]> {
   if (configured.length === 0) return [];
-  const [{ readPlugin }, { checkManifest }] = await Promise.all([
-    import("./discover.ts"),
-    import("./manifest-schema.ts"),
-  ]);
+  const manifests = new ManifestCache(places.home);
   const cache = new PluginCache(places.home);
   const locks = new Map<string, Lock | UserError>();
-  return configured.map((plugin): Found => {
+  const read = async (plugin: ConfiguredPlugin): Promise<Found> => {
     const { name, tier } = plugin;
     const off = (fault: string): Found => ({
       name,
@@ -59,12 +57,16 @@ export async function fetchedPlugins(
     });
     const place = placeOf(plugin, places, cache, locks);
     if (typeof place === "string") return off(place);
-    const found = readPlugin({ tier, ...place }, checkManifest);
+    const found = await readPlugin({ tier, ...place }, manifests);
     if (found.fault === null && found.name !== name) {
       return off(`its manifest calls it ${found.name}: use that name in config.json`);
     }
     return { ...found, name };
-  });
+  };
+  const found: Found[] = [];
+  for (const plugin of configured) found.push(await read(plugin));
+  manifests.save();
+  return found;
 }
 
 /** Where the plugin lies, or why it is off. */

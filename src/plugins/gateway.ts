@@ -6,6 +6,7 @@ import { parseToolArguments } from "../tools/arguments.ts";
 import { defineTool, type Tool, type ToolContext, ToolError } from "../tools/tool.ts";
 import description from "./gateway.md" with { type: "text" };
 import type { SessionPlugins } from "./session.ts";
+import type { TrustItem } from "./trust.ts";
 
 const input = z.strictObject({
   /** Absent: reload. */
@@ -23,6 +24,9 @@ function jsonOf(text: string): unknown {
     throw new ToolError(`args is not JSON: ${(error as Error).message}. Nothing was done.`);
   }
 }
+
+/** What each call that reloads was allowed to trust: the content as it was shown with the question. */
+const asked = new WeakMap<ToolContext["call"], readonly TrustItem[]>();
 
 /** The tool, over the plugins of a session that is running. */
 export function gateway(plugins: () => SessionPlugins): Tool {
@@ -60,8 +64,8 @@ export function gateway(plugins: () => SessionPlugins): Tool {
         const { definition, input } = await resolve(args);
         return await definition.effects(input, ctx);
       }
-      const pending = await plugins().pending();
-      const changed = await plugins().changed();
+      const { pending, changed } = await plugins().survey();
+      asked.set(ctx.call, pending);
       const cwd = ctx.session.cwd;
       return [
         ...pending.map(({ id, shows }) => ({
@@ -81,7 +85,7 @@ export function gateway(plugins: () => SessionPlugins): Tool {
         const { definition, input } = await resolve(args);
         return await definition.run(input, ctx);
       }
-      const { lines } = await plugins().reload(await plugins().pending());
+      const { lines } = await plugins().reload(asked.get(ctx.call));
       const late = [...plugins().late.values()].map(({ spec }) =>
         `Call ${spec.name} by {"tool":"${spec.name}","args":"…"}: ${spec.description} ` +
         `args is JSON of this schema: ${JSON.stringify(spec.schema)}`

@@ -3,7 +3,6 @@
 // reason). Order: tier, then name; the first deny ends it. A hook that fails or takes too long counts as
 // its declaration says.
 
-import { spawn } from "node:child_process";
 import { childEnvironment } from "../host/child-env.ts";
 import type { HookDeclaration, HookEvent, Tier } from "./manifest.ts";
 import { extensionOf } from "./manifest.ts";
@@ -133,13 +132,15 @@ async function runHandlers(
 }
 
 /** A command in the widely used JSON form. It sees no keys of the user's environment. */
-function runCommand(
+async function runCommand(
   [program = "", ...args]: readonly string[],
   input: HookInput,
   cwd: string,
   signal: AbortSignal,
 ): Promise<HookAnswer | void> {
-  return new Promise((resolve, reject) => {
+  // Loaded here: it takes longer than all else of a start without hooks.
+  const { spawn } = await import("node:child_process");
+  return await new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd,
       env: childEnvironment(process.env, []),

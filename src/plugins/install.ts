@@ -10,7 +10,6 @@ import { fetchGit } from "./fetch-git.ts";
 import { fetchNpm, fetchTarball, MISMATCH, type RegistrySettings } from "./fetch-npm.ts";
 import { grantsOf } from "./grants.ts";
 import type { LockEntry } from "./lock.ts";
-import { checkManifest } from "./manifest-schema.ts";
 import { extensionOf, type Manifest } from "./manifest.ts";
 import type { Source } from "./sources.ts";
 import { treeOf } from "./tree-hash.ts";
@@ -43,7 +42,7 @@ export async function install(
   const staging = cache.staging();
   try {
     const { folder, ...origin } = await fetchInto(staging, source, pinned, registry);
-    const found = readPlugin({ tier: "flag", folder, within: null }, checkManifest);
+    const found = await readPlugin({ tier: "flag", folder, within: null });
     if (found.fault !== null) throw new UserError(`${text} cannot be used: ${found.fault}`);
     const { manifest, warnings } = found;
     const { hash } = treeOf(folder);

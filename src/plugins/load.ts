@@ -2,7 +2,6 @@
 // call of process.exit, a throw that comes later. Whatever happens, the session goes on and says which
 // plugin and why. Not here: whether it may be loaded at all (trust.ts, lock.ts).
 
-import { createRequire } from "node:module";
 import { sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { insidePlugin } from "./discover.ts";
@@ -48,6 +47,25 @@ async function serve(): Promise<void> {
   });
 }
 
+/** Folders of plugins whose code runs here, with their names. */
+const running = new Map<string, string>();
+
+/** A throw that comes when nobody waits for it any more is the plugin's own: told, and the session goes on. */
+function containLateThrows(): void {
+  const onLate = (error: unknown) => {
+    const stack = error instanceof Error ? error.stack ?? "" : "";
+    const owner = [...running].find(([folder]) => stack.includes(folder + sep));
+    const message = error instanceof Error ? error.message : String(error);
+    if (owner === undefined) {
+      process.stderr.write(`nanocode: ${message}\n`);
+      process.exit(1);
+    }
+    process.stderr.write(`warning: the plugin ${owner[1]} failed later, by itself: ${message}\n`);
+  };
+  process.on("uncaughtException", onLate);
+  process.on("unhandledRejection", onLate);
+}
+
 /** Imports a plugin's module. `generation` tells a reloaded module from the one before. @throws {PluginError} */
 export async function importPlugin(
   { manifest, folder }: Pick<Plugin, "manifest" | "folder">,
@@ -61,6 +79,8 @@ export async function importPlugin(
     throw new PluginError(name, `names the entry ${entry}, which is not a file in its folder`);
   }
   await serveHostModules();
+  if (running.size === 0) containLateThrows();
+  running.set(folder, name);
   if (generation > 0) forget(folder);
   const isBun = typeof Bun !== "undefined";
   const url = pathToFileURL(path).href +
@@ -88,7 +108,7 @@ export async function importPlugin(
  * require.cache as well. Deno has no way but another URL, which refreshes the entry only.
  */
 function forget(folder: string): void {
-  const { cache } = createRequire(import.meta.url);
+  const { cache } = process.getBuiltinModule("node:module").createRequire(import.meta.url);
   for (const key of Object.keys(cache)) if (key.startsWith(folder + sep)) delete cache[key];
 }
 

@@ -6,10 +6,8 @@ import { z } from "zod";
 import { nearest } from "../runtime/nearest.ts";
 import { VERSION } from "../version.ts";
 import { satisfies } from "./engines.ts";
-import { API_VERSIONS, EXTENSION, HOOK_EVENTS, type Manifest } from "./manifest.ts";
+import { API_VERSIONS, EXTENSION, HOOK_EVENTS, type Manifest, PLUGIN_NAME } from "./manifest.ts";
 
-/** Agent Plugins 1.0.0: 1 to 64 of a-z 0-9 - . with a letter or digit at both ends, no `--`, no `..`. */
-export const PLUGIN_NAME = /^(?=.{1,64}$)(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
 /** What OpenAI-style APIs take as the name of a function. */
 export const TOOL_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;

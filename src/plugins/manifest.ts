@@ -8,6 +8,8 @@ import type { Effect } from "../session/records.ts";
 
 export const EXTENSION = "dev.nanocode";
 export const MANIFEST_FILE = "plugin.json";
+/** Agent Plugins 1.0.0: 1 to 64 of a-z 0-9 - . with a letter or digit at both ends, no `--`, no `..`. */
+export const PLUGIN_NAME = /^(?=.{1,64}$)(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
 /** Versions of our part that this release understands. */
 export const API_VERSIONS: readonly number[] = [1];
 

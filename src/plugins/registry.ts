@@ -2,6 +2,7 @@
 // plugin's module is imported when its first tool is called, and must register what it declared.
 
 import { join } from "node:path";
+import { shortHash } from "../runtime/hash.ts";
 import type { Effect } from "../session/records.ts";
 import type { Tool, ToolContext, ToolEntry } from "../tools/tool.ts";
 import { pluginContext, type PluginRuntime } from "./context.ts";
@@ -151,13 +152,7 @@ export function pluginTools(
 /** `plugin__Tool` as APIs take it: at most 64 characters of letters, digits, _ and -. */
 function wireName(plugin: string, tool: string): string {
   const name = `${plugin.replaceAll(".", "_")}__${tool}`;
-  return name.length <= 64 ? name : `${name.slice(0, 55)}_${hashOf(name)}`;
-}
-
-function hashOf(text: string): string {
-  let hash = 0;
-  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) >>> 0;
-  return hash.toString(16).padStart(8, "0");
+  return name.length <= 64 ? name : `${name.slice(0, 55)}_${shortHash(name)}`;
 }
 
 /** Providers that plugins declare, with the paths of their recordings resolved. */

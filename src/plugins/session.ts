@@ -73,15 +73,14 @@ export class SessionPlugins {
     return this.#hooks;
   }
 
-  /** What lies on the disk now and is not trusted yet. */
-  async pending(): Promise<TrustItem[]> {
-    return (await this.#open()).pending;
-  }
-
-  /** Names of plugins whose files are not those that are loaded. */
-  async changed(): Promise<string[]> {
-    const { plugins } = await this.#open();
-    return plugins.filter((plugin) => this.#isChanged(plugin)).map(({ manifest }) => manifest.name);
+  /**
+   * What lies on the disk now and is not trusted yet, and the names of plugins whose files are not those
+   * that are loaded.
+   */
+  async survey(): Promise<{ pending: TrustItem[]; changed: string[] }> {
+    const { pending, plugins } = await this.#open();
+    const changed = plugins.filter((plugin) => this.#isChanged(plugin));
+    return { pending, changed: changed.map(({ manifest }) => manifest.name) };
   }
 
   /**

@@ -2,11 +2,11 @@
 // content of each item, so that a changed item is asked again and a cloned one was never trusted. Project
 // text (rules, skill bodies) needs none; power does. Not here: the question itself (cli/trust.ts).
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join, parse } from "node:path";
-import { randomName, sha256 } from "../runtime/hash.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { join, parse } from "node:path";
+import { sha256 } from "../runtime/hash.ts";
 import { UserError } from "../runtime/errors.ts";
+import { replaceFile } from "../runtime/replace-file.ts";
 
 /** Something of a project that could run. */
 export interface TrustItem {
@@ -124,11 +124,7 @@ export class TrustStore {
   }
 
   #write(stored: Stored): void {
-    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-    const temp = `${this.path}.${randomName()}.tmp`;
-    writeFileSync(temp, `${JSON.stringify(stored, null, 1)}\n`, { mode: 0o600, flag: "wx" });
-    chmodSync(temp, 0o600);
-    renameSync(temp, this.path);
+    replaceFile(this.path, `${JSON.stringify(stored, null, 1)}\n`, 0o600);
   }
 }
 
@@ -136,7 +132,7 @@ const keyOf = ({ kind, id }: TrustItem) => `${kind}:${id}`;
 
 function safeHome(): string | null {
   try {
-    return homedir();
+    return process.getBuiltinModule("node:os").homedir();
   } catch {
     return null;
   }

@@ -8,6 +8,7 @@ import { isInside, isSecret } from "../permission/paths.ts";
 import { clip, count } from "./lines.ts";
 import { escapeInvisible } from "./plain-text.ts";
 import { readContent } from "./search-file.ts";
+import { newlines } from "./search-match.ts";
 
 /** Lines of larger files are not counted, nor any more after so many bytes in one call. */
 const MAX_COUNTED = 1024 * 1024;
@@ -92,9 +93,8 @@ export class Rows {
       return content.binary ? "binary" : count(length, "line");
     }
     const text = content.text();
-    let lines = text === "" || text.endsWith("\n") ? 0 : 1;
-    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines++;
-    return count(lines, "line");
+    const open = text === "" || text.endsWith("\n") ? 0 : 1;
+    return count(newlines(text, 0, text.length) + open, "line");
   }
 
   /** Where a link leads; it is not followed. */

@@ -2,6 +2,7 @@
 // memory, as a text may be one line of a gigabyte. A line ends at "\n" and nowhere else, so that the
 // pages put together are the text. Not here: which texts (recall.ts), matching (recall-grep.ts).
 
+import { takeBytes } from "../context/results.ts";
 import { characters, MAX_SHOWN, slice, type Span } from "./lines.ts";
 
 const NEWLINE = 10;
@@ -130,7 +131,7 @@ export class Pager {
     const line = this.#line;
     const of = this.#characters;
     const text = columns
-      ? firstBytes(this.#held, Math.max(this.room - NOTE, isForced ? NOTE : 0))
+      ? takeBytes(this.#held, Math.max(this.room - NOTE, isForced ? NOTE : 0))
       : this.#held;
     if (text === "" && this.#held !== "") return [];
     const to = from + characters(text) - 1;
@@ -142,13 +143,4 @@ export class Pager {
     const more = to < of ? `; for more: Recall ${call}` : "";
     return [row, `[line ${line} cut: characters ${from}-${to} of ${of}${more}]`];
   }
-}
-
-/** As many whole characters as stay within `limit` bytes. */
-function firstBytes(text: string, limit: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= limit) return text;
-  let end = limit;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
-  return bytes.subarray(0, end).toString("utf8");
 }

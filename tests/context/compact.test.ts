@@ -13,9 +13,8 @@ import {
 import { mechanicalSummary, parseSummary, summaryMessages } from "../../src/context/summary.ts";
 import { compose } from "../../src/context/compose.ts";
 import { estimateTokens } from "../../src/context/tokens.ts";
-import type { Message } from "../../src/provider/provider.ts";
 import type { SessionRecord } from "../../src/session/records.ts";
-import { end, finishedTurn, header, record, reply, result, user } from "./support.ts";
+import { assertPaired, end, finishedTurn, header, record, reply, result, user } from "./support.ts";
 
 const RUNS = Number(process.env["NANOCODE_RUNS"] ?? 1);
 
@@ -29,19 +28,6 @@ const messagesOf = (records: SessionRecord[]) =>
     window: 100_000,
     image: () => null,
   }).messages;
-
-function assertPaired(messages: Message[]): void {
-  let waiting: string[] = [];
-  for (const message of messages) {
-    if (message.role === "tool") {
-      assert.equal(waiting.shift(), message.callId);
-      continue;
-    }
-    assert.deepEqual(waiting, []);
-    if (message.role === "assistant") waiting = message.calls.map(({ id }) => id);
-  }
-  assert.deepEqual(waiting, []);
-}
 
 /** The records with the compaction that a plan leads to. */
 function compacted(records: SessionRecord[], plan: Plan, summary = mechanicalSummary(plan)) {

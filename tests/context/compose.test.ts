@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { compose } from "../../src/context/compose.ts";
-import type { Message } from "../../src/provider/provider.ts";
 import type { NewRecord, SessionRecord } from "../../src/session/records.ts";
+import { assertPaired } from "./support.ts";
 
 const RUNS = Number(process.env["NANOCODE_RUNS"] ?? 1);
 const of = (records: SessionRecord[]) =>
@@ -48,19 +48,6 @@ const result = (call: string, over: Record<string, unknown> = {}) =>
     ms: 1,
     ...over,
   });
-
-function assertPaired(messages: Message[]): void {
-  let waiting: string[] = [];
-  for (const message of messages) {
-    if (message.role === "tool") {
-      assert.equal(waiting.shift(), message.callId);
-      continue;
-    }
-    assert.deepEqual(waiting, []);
-    if (message.role === "assistant") waiting = message.calls.map((call) => call.id);
-  }
-  assert.deepEqual(waiting, []);
-}
 
 describe("compose", () => {
   it("lays out system, environment, history and a small tail", () => {

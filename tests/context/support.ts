@@ -1,5 +1,7 @@
 // Records as sessions have them, for tests of what is computed from records.
 
+import assert from "node:assert/strict";
+import type { Message } from "../../src/provider/provider.ts";
 import type { SessionRecord } from "../../src/session/records.ts";
 
 let n = 0;
@@ -78,4 +80,18 @@ export function finishedTurn(
     );
   }
   return [...out, reply(`answer ${turn}`, [], turn), end(turn)];
+}
+
+/** Each call is followed by its result, in the order of the calls, and no result stands alone. */
+export function assertPaired(messages: Message[]): void {
+  let waiting: string[] = [];
+  for (const message of messages) {
+    if (message.role === "tool") {
+      assert.equal(waiting.shift(), message.callId);
+      continue;
+    }
+    assert.deepEqual(waiting, []);
+    if (message.role === "assistant") waiting = message.calls.map((call) => call.id);
+  }
+  assert.deepEqual(waiting, []);
 }

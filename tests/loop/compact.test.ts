@@ -229,6 +229,21 @@ describe("compaction", () => {
     b.close();
   });
 
+  it("a second refusal teaches from the request that was refused, not from the one before", async () => {
+    const b = bench([big]);
+    const provider = model({ steps: 6, size: 6000, summary: () => GOOD });
+    await turns(b, provider, null, ["one", "two"]);
+    const refusing = model({ steps: 6, size: 6000, summary: () => GOOD, refuseFrom: 0 });
+    await turns(b, refusing, null, ["three"]);
+    const sent = b.session.log.records.filter((record): record is RequestRecord =>
+      record.type === "request"
+    );
+    const [first, second] = sent.slice(-refusing.requests.length).map(({ estimate }) => estimate);
+    assert.ok(second !== undefined && first !== undefined && second < first);
+    assert.ok((b.session.context.learnedWindow ?? Infinity) < second);
+    b.close();
+  });
+
   it("the oldest results of a turn that alone is too long fold; nothing is folded twice", async () => {
     const b = bench([big]);
     const provider = model({ steps: 60, size: 4000, summary: () => GOOD });

@@ -4,11 +4,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { hostMatches } from "../../src/plugins/context.ts";
+import { gateway } from "../../src/plugins/gateway.ts";
 import { openPlugins, trustItemOf } from "../../src/plugins/open.ts";
 import { LoadedPlugin, pluginTools } from "../../src/plugins/registry.ts";
 import { SessionPlugins } from "../../src/plugins/session.ts";
 import { changesOf, digestOf, TrustStore } from "../../src/plugins/trust.ts";
 import type { Plugin } from "../../src/plugins/manifest.ts";
+import { toolBench } from "../support/tool-context.ts";
 import { cityTool, manifest, type Places, places } from "./support.ts";
 
 let at: Places;
@@ -225,6 +227,28 @@ describe("reload", () => {
     await plugins.close();
     assert.equal(readFileSync(join(at.root, "disposed"), "utf8"), "223");
   });
+});
+
+it("the tool Plugin trusts what its question showed, and nothing that came after", async () => {
+  const plugins = await SessionPlugins.open({
+    bundled: [],
+    folders: at.folders,
+    trust: new TrustStore(at.home),
+    skills: () => [],
+    core: [],
+    warn: () => {},
+  });
+  put("work/.nanocode", "theirs", { entry: "./index.js" });
+  const desk = toolBench();
+  const ctx = desk.context();
+  const tool = gateway(() => plugins);
+  const effects = await tool.effects({}, ctx);
+  assert.match(JSON.stringify(effects), /trust and load the plugin theirs/);
+  put("work/.nanocode", "theirs", { entry: "./index.js" }, "throw new Error('swapped');\n");
+  const { output } = await tool.run({}, ctx);
+  desk.close();
+  assert.match(String(output), /theirs is off: it changed since it was trusted/);
+  assert.doesNotMatch(String(output), /added theirs|swapped/);
 });
 
 it("hosts are compared by whole labels", () => {

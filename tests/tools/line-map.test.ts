@@ -70,18 +70,20 @@ describe("line map", () => {
     add: fc.array(fc.constantFrom(..."aab}xy"), { maxLength: 4 }),
   });
 
+  const agrees = (before: string[], changes: { at: number; remove: number; add: string[] }[]) => {
+    const after = [...before];
+    for (const { at, remove, add } of changes) {
+      after.splice(at % (after.length + 1), remove, ...add);
+    }
+    assert.deepEqual([...mapLines(before, after)], certainPlaces(before, after));
+  };
+
   it("is certain exactly where all shortest edit scripts agree", PATIENT, () => {
     fc.assert(
       fc.property(
         fc.array(line, { maxLength: 60 }),
         fc.array(change, { maxLength: 5 }),
-        (before, changes) => {
-          const after = [...before];
-          for (const { at, remove, add } of changes) {
-            after.splice(at % (after.length + 1), remove, ...add);
-          }
-          assert.deepEqual([...mapLines(before, after)], certainPlaces(before, after));
-        },
+        agrees,
       ),
       { numRuns: 500 * RUNS },
     );
@@ -98,13 +100,7 @@ describe("line map", () => {
       fc.property(
         fc.array(mixed, { maxLength: 40 }),
         fc.array(edit, { maxLength: 3 }),
-        (before, changes) => {
-          const after = [...before];
-          for (const { at, remove, add } of changes) {
-            after.splice(at % (after.length + 1), remove, ...add);
-          }
-          assert.deepEqual([...mapLines(before, after)], certainPlaces(before, after));
-        },
+        agrees,
       ),
       { numRuns: 500 * RUNS },
     );

@@ -2,16 +2,9 @@
 // lines fit; readable by its owner only, because prompts hold what people would not publish. Several
 // sessions may append at once. Not here: moving through the history (editor.ts).
 
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { replaceFile } from "../../runtime/replace-file.ts";
 
 /** Entries kept in memory. */
 const KEEP = 1000;
@@ -64,7 +57,5 @@ function shorten(path: string): void {
   const lines = loadHistory(path).map((entry) => `${JSON.stringify(entry)}\n`);
   let bytes = 0;
   const kept = lines.reverse().filter((line) => (bytes += line.length) < MAX_BYTES / 2).reverse();
-  const temporary = `${path}.${process.pid}`;
-  writeFileSync(temporary, kept.join(""), { mode: 0o600 });
-  renameSync(temporary, path);
+  replaceFile(path, kept.join(""), 0o600);
 }

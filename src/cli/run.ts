@@ -20,6 +20,9 @@ export async function run(program: Program): Promise<void> {
     return;
   }
   if (argv[0] === "__scan") return await (await import("../tools/search-serve.ts")).serve();
+  if (argv[0] === "__probe-plugin" && argv[1]) {
+    await (await import("../plugins/probe-process.ts")).probeModule(argv[1]);
+  }
   let code: number;
   try {
     code = await dispatch(argv, program);

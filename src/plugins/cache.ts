@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { UserError } from "../runtime/errors.ts";
 import { randomName } from "../runtime/hash.ts";
 import { replaceFile } from "../runtime/replace-file.ts";
-import { filesOf, treeOf } from "./tree-hash.ts";
+import { snapshotOf, treeOf } from "./tree-hash.ts";
 
 export const TREE = /^t1-[0-9a-f]{64}$/;
 
@@ -43,7 +43,7 @@ export class PluginCache {
     try {
       // Not in the hash, so it must not be there: code could be imported from it.
       if (existsSync(join(path, ".git"))) return "mismatch";
-      if (!thorough && this.#listed(tree) === listOf(path)) return "ok";
+      if (!thorough && this.#listed(tree) === snapshotOf(path)) return "ok";
       if (treeOf(path).hash !== tree) return "mismatch";
       this.#remember(tree);
       return "ok";
@@ -97,16 +97,9 @@ export class PluginCache {
   /** The list only saves time. */
   #remember(tree: string): void {
     try {
-      replaceFile(this.#listPath(tree), listOf(this.pathOf(tree)), 0o600);
+      replaceFile(this.#listPath(tree), snapshotOf(this.pathOf(tree)), 0o600);
     } catch { /* the next start hashes again */ }
   }
-}
-
-/** One line a file. The time of the inode's change is in it: unlike the other one, nobody can set it back. */
-function listOf(folder: string): string {
-  return filesOf(folder).map(({ path, stats: { size, mtimeMs, ctimeMs, ino, mode } }) =>
-    `${size} ${mtimeMs} ${ctimeMs} ${ino} ${mode} ${path}\n`
-  ).join("");
 }
 
 /** Removes a tree, read-only ones too. */

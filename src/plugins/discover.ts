@@ -15,7 +15,7 @@ const MAX_PLUGINS = 1000;
 
 /** A plugin's folder with what its manifest says; `fault` is why it is off. */
 export type Found =
-  & { name: string; tier: Tier; folder: string; warnings: string[] }
+  & { name: string; tier: Tier; folder: string; warnings: string[]; tree?: string }
   & ({ manifest: Manifest; fault: null } | { manifest: null; fault: string });
 
 /** Where plugins lie. */

@@ -61,7 +61,7 @@ export async function fetchedPlugins(
     if (found.fault === null && found.name !== name) {
       return off(`its manifest calls it ${found.name}: use that name in config.json`);
     }
-    return { ...found, name };
+    return { ...found, name, ...(place.tree === undefined ? {} : { tree: place.tree }) };
   };
   const found: Found[] = [];
   for (const plugin of configured) found.push(await read(plugin));
@@ -75,7 +75,7 @@ function placeOf(
   places: ConfiguredPlaces,
   cache: PluginCache,
   locks: Map<string, Lock | UserError>,
-): { folder: string; within: string | null } | string {
+): { folder: string; within: string | null; tree?: string } | string {
   let source: Source;
   try {
     // What is fetched already needs no second look at how.
@@ -104,7 +104,7 @@ function placeOf(
   const state = cache.check(entry.tree);
   if (state === "missing") return `it was not fetched on this machine yet: ${SYNC}`;
   if (state === "mismatch") return `its files are not those that the lock pins: ${SYNC}`;
-  return { folder: cache.pathOf(entry.tree), within: null };
+  return { folder: cache.pathOf(entry.tree), within: null, tree: entry.tree };
 }
 
 function lockAt(path: string): Lock | UserError {

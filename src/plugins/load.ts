@@ -2,13 +2,19 @@
 // call of process.exit, a throw that comes later. Whatever happens, the session goes on and says which
 // plugin and why. Not here: whether it may be loaded at all (trust.ts, lock.ts).
 
-import { sep } from "node:path";
-import { pathToFileURL } from "node:url";
+import { readFileSync } from "node:fs";
+import { relative, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { UserError } from "../runtime/errors.ts";
+import { sha256 } from "../runtime/hash.ts";
+import { IS_COMPILED } from "../runtime/self.ts";
 import { insidePlugin } from "./discover.ts";
 import { extensionOf, type Plugin } from "./manifest.ts";
+import { probe } from "./probe.ts";
 import type { PluginDefinition } from "./sdk.ts";
+import { treeOf } from "./tree-hash.ts";
 
-/** A module that has not loaded by then is given up (milliseconds). */
+/** A module that has not loaded by then is given up. */
 const LOAD_MS = 10_000;
 
 /** A plugin's own fault; the message names the plugin. */
@@ -43,33 +49,85 @@ async function serve(): Promise<void> {
     setup(build) {
       build.module("nanocode", () => ({ exports: { ...nanocode }, loader: "object" }));
       build.module("zod", () => ({ exports: { ...zod, default: zod }, loader: "object" }));
+      build.onLoad({ filter: /\.(?:[mc]?tsx?|jsx|mjs)$/ }, ({ path }) => checkedModule(path));
     },
   });
 }
 
-/** Folders of plugins whose code runs here, with their names. */
-const running = new Map<string, string>();
+/** A plugin whose code runs here; `files`: hashes of the only files that are code of it. */
+interface Running {
+  name: string;
+  files: ReadonlyMap<string, string> | null;
+}
+
+/** By the plugin's folder. */
+const running = new Map<string, Running>();
+/** Projects whose plugins run: other code of theirs is nobody's who was trusted. */
+const projects = new Set<string>();
+/** Where nanocode itself lies when run from source: its own modules come by here, too. */
+const OWN = IS_COMPILED ? null : fileURLToPath(new URL("../../", import.meta.url));
+
+/**
+ * A module as it is loaded: of a plugin that was trusted or pinned, these very bytes or none, also when it is
+ * loaded long after. Bun takes CommonJS from here as ES modules, so `.js` and `.cjs` are not among them.
+ */
+function checkedModule(path: string): { contents: string; loader: "ts" | "tsx" | "jsx" | "js" } {
+  const bytes = readFileSync(path);
+  const [folder, plugin] = [...running].find(([folder]) => path.startsWith(folder + sep)) ?? [];
+  if (folder !== undefined && plugin?.files) {
+    const name = relative(folder, path).replaceAll(sep, "/");
+    if (plugin.files.get(name) !== sha256(bytes)) throw changed(plugin.name, name);
+  }
+  if (folder === undefined && (OWN === null || !path.startsWith(OWN))) {
+    if ([...projects].some((root) => path.startsWith(root + sep))) {
+      throw new Error(`${path} is in no plugin's folder, and only that was trusted: move it there`);
+    }
+  }
+  const extension = path.slice(path.lastIndexOf(".") + 1);
+  const loader = extension === "tsx" || extension === "jsx" ? extension : "ts";
+  return { contents: bytes.toString(), loader: extension === "mjs" ? "js" : loader };
+}
+
+function changed(plugin: string, what: string): PluginError {
+  return new PluginError(
+    plugin,
+    `is not what was trusted or pinned any more (${what} differs); /reload or a new session asks again`,
+  );
+}
 
 /** A throw that comes when nobody waits for it any more is the plugin's own: told, and the session goes on. */
 function containLateThrows(): void {
   const onLate = (error: unknown) => {
     const stack = error instanceof Error ? error.stack ?? "" : "";
-    const owner = [...running].find(([folder]) => stack.includes(folder + sep));
+    const owner = [...running].find(([folder]) => stack.includes(folder + sep))?.[1];
     const message = error instanceof Error ? error.message : String(error);
     if (owner === undefined) {
       process.stderr.write(`nanocode: ${message}\n`);
       process.exit(1);
     }
-    process.stderr.write(`warning: the plugin ${owner[1]} failed later, by itself: ${message}\n`);
+    process.stderr.write(`warning: the plugin ${owner.name} failed later, by itself: ${message}\n`);
   };
   process.on("uncaughtException", onLate);
   process.on("unhandledRejection", onLate);
 }
 
-/** Imports a plugin's module. `generation` tells a reloaded module from the one before. @throws {PluginError} */
+export interface ImportOptions {
+  /** Tells a reloaded module from the one before. */
+  generation?: number;
+  /** `~/.nanocode`: what loaded well before is not tried again. */
+  home?: string;
+  /** Real path of the project. */
+  root?: string | null;
+  /** Milliseconds it has; default 10,000. */
+  limitMs?: number;
+  /** This is the process that only tries it (probe.ts). */
+  isProbe?: boolean;
+}
+
+/** Imports a plugin's module. @throws {PluginError} */
 export async function importPlugin(
-  { manifest, folder }: Pick<Plugin, "manifest" | "folder">,
-  generation = 0,
+  { manifest, folder, tree }: Pick<Plugin, "manifest" | "folder" | "tree">,
+  { generation = 0, home, root, limitMs = LOAD_MS, isProbe = false }: ImportOptions = {},
 ): Promise<PluginDefinition> {
   const { name } = manifest;
   const { entry } = extensionOf({ manifest });
@@ -78,9 +136,16 @@ export async function importPlugin(
   if (path === null) {
     throw new PluginError(name, `names the entry ${entry}, which is not a file in its folder`);
   }
+  const files = tree === undefined ? null : pinnedFiles(name, folder, tree);
+  const outcome = isProbe ? null : await probe({ name, folder, entry, tree, root }, home, limitMs);
+  if (outcome === "late") throw tooLate(name, limitMs);
+  if (outcome === "crashed") {
+    throw new PluginError(name, "crashed the process that tried to load it");
+  }
   await serveHostModules();
   if (running.size === 0) containLateThrows();
-  running.set(folder, name);
+  running.set(folder, { name, files });
+  if (files !== null && root) projects.add(root);
   if (generation > 0) forget(folder);
   const isBun = typeof Bun !== "undefined";
   const url = pathToFileURL(path).href +
@@ -88,8 +153,7 @@ export async function importPlugin(
   const exited = guardExit(name);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    const why = `was not loaded within ${LOAD_MS / 1000} s (a wait at its top level?)`;
-    timer = setTimeout(() => reject(new PluginError(name, why)), LOAD_MS);
+    timer = setTimeout(() => reject(tooLate(name, limitMs)), limitMs);
   });
   try {
     const module = await Promise.race([import(url), late]) as { default?: unknown };
@@ -101,6 +165,24 @@ export async function importPlugin(
     clearTimeout(timer);
     exited.restore();
   }
+}
+
+function tooLate(name: string, limitMs: number): PluginError {
+  const why = `was not loaded within ${limitMs / 1000} s (a wait or a loop at its top level?)`;
+  return new PluginError(name, why);
+}
+
+/** Files of a tree that is still the one that was trusted or pinned, with their hashes. @throws {PluginError} */
+function pinnedFiles(name: string, folder: string, tree: string): Map<string, string> {
+  let found;
+  try {
+    found = treeOf(folder);
+  } catch (error) {
+    if (error instanceof UserError) throw changed(name, error.message);
+    throw error;
+  }
+  if (found.hash !== tree) throw changed(name, folder);
+  return new Map(found.files.map(({ path, sha256 }) => [path, sha256]));
 }
 
 /**
@@ -136,6 +218,10 @@ function guardExit(name: string): { restore(): void } {
 /** A fault in one line, with file and line where it says so. */
 function placeOf(error: unknown, folder: string): string {
   if (!(error instanceof Error)) return String(error);
+  // Several faults come as one error without a place.
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) {
+    return placeOf(error.errors[0], folder);
+  }
   const { position } = error as { position?: { file?: string; line?: number } };
   const message = error.message.split("\n", 1)[0] ?? "";
   const file = position?.file?.replace(`${folder}/`, "");

@@ -123,6 +123,8 @@ export interface Plugin {
   tier: Tier;
   /** Folder of the plugin; inside the binary it is a path of the embedded file system. */
   folder: string;
+  /** Tree hash that was trusted or pinned: its code is used only as that. Absent: the user's own, as it is. */
+  tree?: string;
   load(): Promise<PluginModule>;
 }
 

@@ -59,7 +59,7 @@ export async function openPlugins(
     refused: new Set(),
     warnings: [],
   };
-  const faults = projectFaults(found, folders.root, trust, digest, out);
+  const { items, faults } = projectItems(found, folders.root, trust, digest, out);
   const usable: Plugin[] = [...bundled];
   for (const one of found) {
     const why = one.fault ?? faults.get(one) ?? null;
@@ -71,7 +71,8 @@ export async function openPlugins(
     }
     const { manifest, tier, folder } = one as Found & { manifest: Manifest };
     const load = () => Promise.reject(new Error("loaded by load.ts"));
-    usable.push({ manifest, tier, folder, load });
+    const tree = items.get(one)?.sha256 ?? one.tree;
+    usable.push({ manifest, tier, folder, load, ...(tree === undefined ? {} : { tree }) });
   }
   const byName = new Map<string, Plugin>();
   for (const plugin of usable.toSorted((a, b) => ORDER.indexOf(a.tier) - ORDER.indexOf(b.tier))) {
@@ -112,17 +113,17 @@ function stateOf(
   return { name, tier, folder, version: manifest?.version ?? "" };
 }
 
-/** Why plugins of the project may not be used yet. */
-function projectFaults(
+/** What trusting the project's plugins means, and why some may not be used yet. */
+function projectItems(
   found: readonly Found[],
   root: string | null,
   trust: TrustStore,
   digest: string | undefined,
   out: OpenedPlugins,
-): Map<Found, string> {
+): { items: Map<Found, TrustItem>; faults: Map<Found, string> } {
   const faults = new Map<Found, string>();
-  if (root === null) return faults;
   const items = new Map<Found, TrustItem>();
+  if (root === null) return { items, faults };
   for (const one of found) {
     if (one.tier !== "project" || one.manifest === null) continue;
     try {
@@ -133,7 +134,7 @@ function projectFaults(
     }
   }
   out.items.push(...items.values());
-  if (digest !== undefined && digest === digestOf(out.items)) return faults;
+  if (digest !== undefined && digest === digestOf(out.items)) return { items, faults };
   for (const [one, item] of items) {
     const standing = trust.standing(root, item);
     if (standing === "yes") continue;
@@ -141,7 +142,7 @@ function projectFaults(
     if (standing !== "no") out.pending.push(item);
     faults.set(one, WHY[standing]);
   }
-  return faults;
+  return { items, faults };
 }
 
 const WHY = {
@@ -219,6 +220,7 @@ const AROUND: readonly [
     ({ env = [] }) => env.length > 0,
   ],
   [/\beval\s*\(|\bnew Function\b/, "runs text as code", () => false],
+  [/\b(?:import|require)\s*\(\s*[^"'\s)]/, "loads modules that it names as it runs", () => false],
 ];
 const MAX_SCANNED = 1024 * 1024;
 

@@ -6,7 +6,7 @@ import { shortHash } from "../runtime/hash.ts";
 import type { Effect } from "../session/records.ts";
 import type { Tool, ToolContext, ToolEntry } from "../tools/tool.ts";
 import { pluginContext, type PluginRuntime } from "./context.ts";
-import { definitionOf, importPlugin, PluginError } from "./load.ts";
+import { definitionOf, type ImportOptions, importPlugin, PluginError } from "./load.ts";
 import {
   extensionOf,
   type Plugin,
@@ -14,21 +14,35 @@ import {
   type ToolDeclaration,
 } from "./manifest.ts";
 import type { PluginDefinition, PluginTool } from "./sdk.ts";
+import { changedSince, snapshotOf } from "./tree-hash.ts";
 
 /** A plugin with its module, which is imported once, when it is first needed. */
 export class LoadedPlugin {
   readonly plugin: Plugin;
-  readonly #generation: number;
+  readonly #options: ImportOptions;
   #definition: Promise<PluginDefinition> | undefined;
+  readonly #made = Date.now();
+  /** Its files when they were looked at: when its module was imported, or at a first reload. */
+  #snapshot: string | null = null;
 
-  constructor(plugin: Plugin, generation = 0) {
+  constructor(plugin: Plugin, options: ImportOptions = {}) {
     this.plugin = plugin;
-    this.#generation = generation;
+    this.#options = options;
   }
 
-  /** Was its module imported? */
-  get isLoaded(): boolean {
-    return this.#definition !== undefined;
+  /** Would this plugin, as it was read again, be another one than what is loaded? */
+  differsFrom(now: Plugin): boolean {
+    const { tier, folder, tree, manifest } = this.plugin;
+    if (tier === "built-in" && now.tier === tier) return false;
+    if (folder !== now.folder || tree !== now.tree) return true;
+    if (JSON.stringify(manifest) !== JSON.stringify(now.manifest)) return true;
+    const snapshot = snapshotOf(folder);
+    // A start looks at no files, so that it is fast; what changed since then has a newer time.
+    const differs = this.#snapshot === null
+      ? changedSince(folder, this.#made)
+      : this.#snapshot !== snapshot;
+    if (!differs) this.#snapshot = snapshot;
+    return differs;
   }
 
   /** @throws {PluginError} */
@@ -47,7 +61,8 @@ export class LoadedPlugin {
     if (plugin.tier === "built-in") {
       return definitionOf(plugin.manifest.name, (await plugin.load()).default);
     }
-    const definition = await importPlugin(plugin, this.#generation);
+    this.#snapshot = snapshotOf(plugin.folder);
+    const definition = await importPlugin(plugin, this.#options);
     await checkRegistered(plugin, definition);
     return definition;
   }

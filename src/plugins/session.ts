@@ -10,7 +10,6 @@ import { extensionOf, type Plugin } from "./manifest.ts";
 import { type OpenedPlugins, openPlugins } from "./open.ts";
 import { LoadedPlugin, pluginTools } from "./registry.ts";
 import type { PluginSkill } from "./sdk.ts";
-import { treeOf } from "./tree-hash.ts";
 import type { TrustItem, TrustStore } from "./trust.ts";
 
 export interface SessionPluginsInput {
@@ -42,7 +41,7 @@ export class SessionPlugins {
   readonly late = new Map<string, ToolEntry>();
   readonly warnings: string[];
   #opened: OpenedPlugins;
-  #loaded = new Map<string, { owner: LoadedPlugin; tree: string }>();
+  #loaded = new Map<string, LoadedPlugin>();
   #hooks: Hooks | null = null;
   #generation = 0;
   readonly #input: SessionPluginsInput;
@@ -52,7 +51,8 @@ export class SessionPlugins {
     this.#opened = opened;
     this.warnings = [...opened.warnings];
     for (const plugin of opened.plugins) {
-      this.#loaded.set(plugin.manifest.name, { owner: new LoadedPlugin(plugin), tree: "" });
+      const { home, root } = input.folders;
+      this.#loaded.set(plugin.manifest.name, new LoadedPlugin(plugin, { home, root }));
     }
     const { entries, warnings } = this.#entries();
     this.warnings.push(...warnings);
@@ -79,7 +79,9 @@ export class SessionPlugins {
    */
   async survey(): Promise<{ pending: TrustItem[]; changed: string[] }> {
     const { pending, plugins } = await this.#open();
-    const changed = plugins.filter((plugin) => this.#isChanged(plugin));
+    const changed = plugins.filter((plugin) =>
+      this.#loaded.get(plugin.manifest.name)?.differsFrom(plugin) ?? true
+    );
     return { pending, changed: changed.map(({ manifest }) => manifest.name) };
   }
 
@@ -91,23 +93,24 @@ export class SessionPlugins {
    */
   async reload(trusted: readonly TrustItem[] = []): Promise<Reloaded> {
     const { folders, trust, core } = this.#input;
+    const { home, root } = folders;
     if (trusted.length > 0 && folders.root !== null) trust.answer(folders.root, trusted, "yes");
     const opened = await this.#open();
     const lines: string[] = [];
-    const next = new Map<string, { owner: LoadedPlugin; tree: string }>();
+    const next = new Map<string, LoadedPlugin>();
     const replaced: LoadedPlugin[] = [];
     for (const plugin of opened.plugins) {
       const { name } = plugin.manifest;
       const before = this.#loaded.get(name);
-      if (before && !this.#isChanged(plugin)) {
+      if (before && !before.differsFrom(plugin)) {
         next.set(name, before);
         continue;
       }
-      const owner = new LoadedPlugin(plugin, ++this.#generation);
+      const owner = new LoadedPlugin(plugin, { home, root, generation: ++this.#generation });
       try {
         if (extensionOf(plugin).entry !== undefined) await owner.definition();
-        next.set(name, { owner, tree: treeOf(plugin.folder).hash });
-        if (before) replaced.push(before.owner);
+        next.set(name, owner);
+        if (before) replaced.push(before);
         lines.push(`${before ? "reloaded" : "added"} ${name}`);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
@@ -115,7 +118,7 @@ export class SessionPlugins {
         if (before) next.set(name, before);
       }
     }
-    for (const [name, { owner }] of this.#loaded) {
+    for (const [name, owner] of this.#loaded) {
       if (next.has(name)) continue;
       lines.push(`removed ${name}`);
       replaced.push(owner);
@@ -134,7 +137,7 @@ export class SessionPlugins {
 
   /** Lets go of what the plugins hold. */
   async close(): Promise<void> {
-    for (const { owner } of this.#loaded.values()) await owner.dispose().catch(() => {});
+    for (const owner of this.#loaded.values()) await owner.dispose().catch(() => {});
   }
 
   #open(): Promise<OpenedPlugins> {
@@ -147,29 +150,10 @@ export class SessionPlugins {
     return await openPlugins(bundled, folders, trust, { digest, more: await more?.() ?? [] });
   }
 
-  #isChanged(plugin: Plugin): boolean {
-    if (plugin.tier === "built-in") return false;
-    const before = this.#loaded.get(plugin.manifest.name);
-    if (!before || before.owner.plugin.folder !== plugin.folder) return true;
-    // What was never imported has nothing old about it; its manifest may have changed all the same.
-    before.tree ||= this.#firstTree(before.owner.plugin, plugin);
-    return before.tree !== treeOf(plugin.folder).hash;
-  }
-
-  /** The tree of a plugin as it was at the start: known only by its manifest. */
-  #firstTree(then: Plugin, now: Plugin): string {
-    const same = JSON.stringify(then.manifest) === JSON.stringify(now.manifest);
-    return same && !this.#wasImported(then) ? treeOf(now.folder).hash : "unknown";
-  }
-
-  #wasImported({ manifest }: Plugin): boolean {
-    return this.#loaded.get(manifest.name)?.owner.isLoaded ?? false;
-  }
-
   #entries() {
     const { core, skills, folders } = this.#input;
     return pluginTools(
-      [...this.#loaded.values()].map(({ owner }) => owner),
+      [...this.#loaded.values()],
       new Set(core.map(({ spec }) => spec.name)),
       (plugin) => ({
         plugin,
@@ -196,7 +180,7 @@ export class SessionPlugins {
   }
 
   #hook(): void {
-    const owners = [...this.#loaded.values()].map(({ owner }) => owner)
+    const owners = [...this.#loaded.values()]
       .filter(({ plugin }) => extensionOf(plugin).contributes?.hooks?.length);
     const { folders, warn } = this.#input;
     this.#hooks = owners.length === 0 ? null : new Hooks(owners, folders.cwd, warn);

@@ -12,7 +12,7 @@ import {
   type Stats,
 } from "node:fs";
 import { join } from "node:path";
-import { newSha256 } from "../runtime/hash.ts";
+import { newSha256, randomName } from "../runtime/hash.ts";
 import { UserError } from "../runtime/errors.ts";
 import { codeOf } from "../runtime/system-error.ts";
 
@@ -79,6 +79,34 @@ export function filesOf(folder: string, limits: TreeLimits = TREE_LIMITS): Found
   };
   visit("");
   return files;
+}
+
+/**
+ * Size, times and inode of every file, a line each: another one means that something may have changed. The
+ * time of the inode's change is in it: unlike the other one, nobody can set it back. A folder that holds what
+ * no tree may hold (a user's own plugin with links) never has the same one twice.
+ */
+export function snapshotOf(folder: string): string {
+  let files: FoundFile[];
+  try {
+    files = filesOf(folder);
+  } catch (error) {
+    if (error instanceof UserError) return randomName();
+    throw error;
+  }
+  return files.map(({ path, stats: { size, mtimeMs, ctimeMs, ino, mode } }) =>
+    `${size} ${mtimeMs} ${ctimeMs} ${ino} ${mode} ${path}\n`
+  ).join("");
+}
+
+/** Is a file of the folder newer (milliseconds since 1970)? True also for what no tree may hold. */
+export function changedSince(folder: string, time: number): boolean {
+  try {
+    return filesOf(folder).some(({ stats }) => stats.ctimeMs > time);
+  } catch (error) {
+    if (error instanceof UserError) return true;
+    throw error;
+  }
 }
 
 /** Hashes a folder. @throws {UserError} as `filesOf`. */

@@ -3,6 +3,9 @@
 
 import { fileURLToPath } from "node:url";
 
+/** Is this the compiled binary? Its modules lie in a file system of its own. */
+export const IS_COMPILED = /\/(?:\$bunfs|~BUN)\//.test(import.meta.url);
+
 /**
  * Command line that runs `script` in a new process of this runtime.
  *
@@ -10,9 +13,7 @@ import { fileURLToPath } from "node:url";
  * @param word What the compiled binary is called with instead (dispatched in cli/run.ts).
  */
 export function selfCommand(script: URL, word: string): string[] {
-  if (script.href.includes("/$bunfs/") || script.href.includes("/~BUN/")) {
-    return [process.execPath, word];
-  }
+  if (IS_COMPILED) return [process.execPath, word];
   const run = "Deno" in globalThis ? ["run", "-A", "--no-check"] : [];
   return [process.execPath, ...run, fileURLToPath(script)];
 }

@@ -1,7 +1,24 @@
 // nanocode: entry of the program and public API (what `import … from "nanocode"` gives a plugin).
 // Light on purpose: --version and --help answer before anything heavy is imported.
 
-export { definePlugin, defineTool, ToolError } from "./src/plugins/sdk.ts";
+export {
+  connectChat,
+  connectReplay,
+  definePlugin,
+  defineTool,
+  ToolError,
+} from "./src/plugins/sdk.ts";
+export type {
+  CallFragment,
+  ChatRequest,
+  Connect,
+  ConnectOptions,
+  Delta,
+  Message,
+  Provider,
+  ProviderFailure,
+  Usage,
+} from "./src/provider/provider.ts";
 export type {
   ExecOptions,
   ExecResult,

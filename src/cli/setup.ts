@@ -15,7 +15,7 @@ import type { ModelChoice, TurnDeps } from "../loop/turn.ts";
 import type { Policy } from "../permission/policy.ts";
 import { parseRule } from "../permission/rules.ts";
 import { bundled } from "../plugins/bundled.ts";
-import { pluginProviders } from "../plugins/registry.ts";
+import { pluginProviders } from "../plugins/providers.ts";
 import { SessionPlugins } from "../plugins/session.ts";
 import { TrustStore } from "../plugins/trust.ts";
 import { chooseModel } from "../provider/choose.ts";
@@ -100,6 +100,7 @@ export async function setUp(
     ...(config.model === undefined ? {} : { model: config.model }),
     providers: config.providers,
     declared: pluginProviders(plugins.opened.plugins),
+    apis: plugins.apis,
     env: process.env,
     fetch(input, init) {
       const response = fetch(input, init);

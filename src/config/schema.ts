@@ -5,6 +5,8 @@ import { z } from "zod";
 const strings = z.array(z.string());
 
 const provider = z.strictObject({
+  /** The API that it speaks; default `chat`. */
+  api: z.string().optional(),
   baseURL: z.string(),
   /** A key, the name of an environment variable, or a command whose output is the key. */
   key: z.union([

@@ -7,7 +7,7 @@ import { extensionOf, type Manifest } from "./manifest.ts";
 /** The grants of a manifest, sorted, each once. */
 export function grantsOf(manifest: Manifest): string[] {
   const { contributes = {}, capabilities = {}, replaces = [] } = extensionOf({ manifest });
-  const { tools = [], providers = [], hooks = [], commands = [] } = contributes;
+  const { tools = [], apis = [], providers = [], hooks = [], commands = [] } = contributes;
   const { fs = {}, net = [], exec = [], env = [] } = capabilities;
   const grants = [
     ...(fs.read ?? []).map((place) => `fs.read:${place}`),
@@ -23,6 +23,7 @@ export function grantsOf(manifest: Manifest): string[] {
       `hook:${event}${matcher === undefined ? "" : `:${matcher}`}`
     ),
     ...hooks.flatMap(({ command }) => command === undefined ? [] : [`exec:${command.join(" ")}`]),
+    ...apis.map((name) => `api:${name}`),
     ...providers.flatMap(({ id, baseURL, keyEnv }) => [
       `provider:${id}`,
       ...(baseURL === undefined ? [] : [`net:${new URL(baseURL).host}`]),

@@ -3,6 +3,7 @@
 // Loaded only when plugins lie on the disk: the bundled ones are checked by a test.
 
 import { z } from "zod";
+import { presetNamed } from "../provider/profiles.ts";
 import { nearest } from "../runtime/nearest.ts";
 import { VERSION } from "../version.ts";
 import { satisfies } from "./engines.ts";
@@ -43,9 +44,11 @@ const tool = z.object({
   }).optional(),
 });
 
+const apiName = z.string().regex(PLUGIN_NAME, "must be lower-case letters, digits, - or .");
+
 const provider = z.object({
   id: z.string().regex(PLUGIN_NAME, "must be lower-case letters, digits, - or ."),
-  api: z.enum(["chat", "replay"]),
+  api: apiName,
   baseURL: z.url({ protocol: /^https?$/ }).optional(),
   keyEnv: env.optional(),
   cassette: inside.optional(),
@@ -75,12 +78,13 @@ const extension = z.object({
   entry: inside.optional(),
   activation: z.array(
     z.string().regex(
-      /^on(?:Startup|(?:Tool|Command|Hook|Provider|File):.+)$/,
+      /^on(?:Startup|(?:Tool|Command|Hook|Provider|Api|File):.+)$/,
       "must be like onTool:NAME or onStartup",
     ),
   ).optional(),
   contributes: z.object({
     tools: z.array(tool).optional(),
+    apis: z.array(apiName).optional(),
     providers: z.array(provider).optional(),
     hooks: z.array(hook).optional(),
     commands: z.array(z.object({ name: named, description: z.string() })).optional(),
@@ -183,21 +187,28 @@ function faultOf({ extensions }: Manifest): string | null {
       ? `needs nanocode ${range}, this is ${VERSION}`
       : `${where}.engines.nanocode is ${JSON.stringify(range)}, which is no version range`;
   }
-  const { tools = [], commands = [], providers = [], hooks = [] } = ours.contributes ?? {};
+  const { tools = [], commands = [], apis = [], providers = [], hooks = [] } = ours.contributes ??
+    {};
   for (
     const [what, names] of [
       ["tool", tools.map(({ name }) => name)],
       ["command", commands.map(({ name }) => name)],
       ["provider", providers.map(({ id }) => id)],
+      ["API", apis],
     ] as const
   ) {
     const twice = names.find((name, i) => names.indexOf(name) !== i);
     if (twice !== undefined) return `declares the ${what} ${twice} twice`;
   }
-  const needsCode = tools.length > 0 || commands.length > 0 ||
+  // Its key would go to another address.
+  const preset = providers.find(({ id }) => presetNamed(id))?.id;
+  if (preset !== undefined) {
+    return `declares the provider ${preset}, which nanocode knows already: give it another id`;
+  }
+  const needsCode = apis.length > 0 || tools.length > 0 || commands.length > 0 ||
     hooks.some(({ command }) => command === undefined);
   if (needsCode && ours.entry === undefined) {
-    return `${where}.entry is missing: tools, commands and hooks without a command need a module`;
+    return `${where}.entry is missing: tools, commands, APIs and hooks without a command need a module`;
   }
   return null;
 }

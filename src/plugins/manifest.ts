@@ -94,6 +94,8 @@ export interface Extension {
   activation?: string[];
   contributes?: {
     tools?: ToolDeclaration[];
+    /** APIs of providers that the module speaks. */
+    apis?: string[];
     providers?: ProviderDeclaration[];
     hooks?: HookDeclaration[];
     commands?: CommandDeclaration[];

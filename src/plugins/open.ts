@@ -155,7 +155,8 @@ const WHY = {
 export function trustItemOf({ manifest, folder }: Pick<Plugin, "manifest" | "folder">): TrustItem {
   const { hash, files } = treeOf(folder);
   const extension = extensionOf({ manifest });
-  const { tools = [], providers = [], hooks = [], commands = [] } = extension.contributes ?? {};
+  const { tools = [], apis = [], providers = [], hooks = [], commands = [] } =
+    extension.contributes ?? {};
   return {
     kind: "plugin",
     id: manifest.name,
@@ -170,6 +171,7 @@ export function trustItemOf({ manifest, folder }: Pick<Plugin, "manifest" | "fol
       ...hooks.map(({ event, matcher, command }) =>
         `hook ${event}${matcher ? ` on ${matcher}` : ""}${command ? `: ${command.join(" ")}` : ""}`
       ),
+      ...apis.map((api) => `speaks to providers (API ${api})`),
       ...providers.map(({ id, baseURL, keyEnv }) =>
         `provider ${id}${baseURL ? ` at ${baseURL}` : ""}${
           keyEnv ? ` with the key in ${keyEnv}` : ""

@@ -1,18 +1,12 @@
-// What plugins contribute to a session: tools by name and providers by id. Built from manifests; a
-// plugin's module is imported when its first tool is called, and must register what it declared.
+// What plugins contribute to a session: tools by name. Built from manifests; a plugin's module is imported
+// when its first tool is called, and must register what it declared. Providers are providers.ts.
 
-import { join } from "node:path";
 import { shortHash } from "../runtime/hash.ts";
 import type { Effect } from "../session/records.ts";
 import type { Tool, ToolContext, ToolEntry } from "../tools/tool.ts";
 import { pluginContext, type PluginRuntime } from "./context.ts";
 import { definitionOf, type ImportOptions, importPlugin, PluginError } from "./load.ts";
-import {
-  extensionOf,
-  type Plugin,
-  type ProviderDeclaration,
-  type ToolDeclaration,
-} from "./manifest.ts";
+import { extensionOf, type Plugin, type ToolDeclaration } from "./manifest.ts";
 import type { PluginDefinition, PluginTool } from "./sdk.ts";
 import { changedSince, snapshotOf } from "./tree-hash.ts";
 
@@ -71,11 +65,12 @@ export class LoadedPlugin {
 /** What is registered must be what was declared: nobody agreed to anything else. @throws {PluginError} */
 async function checkRegistered(
   { manifest }: Plugin,
-  { tools = [] }: PluginDefinition,
+  { tools = [], apis = {} }: PluginDefinition,
 ): Promise<void> {
   const { inputSchema } = await import("../tools/arguments.ts");
   const { name } = manifest;
-  const declared = extensionOf({ manifest }).contributes?.tools ?? [];
+  const contributes = extensionOf({ manifest }).contributes ?? {};
+  const declared = contributes.tools ?? [];
   const fix = "make plugin.json and the code say the same";
   for (const tool of tools) {
     const same = declared.find((one) => one.name === tool.name);
@@ -97,6 +92,13 @@ async function checkRegistered(
         `takes other arguments for ${tool.name} than its manifest says; ${fix}`,
       );
     }
+  }
+  const more = Object.keys(apis).find((api) => !contributes.apis?.includes(api));
+  if (more !== undefined) {
+    throw new PluginError(
+      name,
+      `speaks the API ${more}, which its manifest does not declare; ${fix}`,
+    );
   }
   const missing = declared.find((one) => !tools.some((tool) => tool.name === one.name));
   if (missing) {
@@ -168,18 +170,6 @@ export function pluginTools(
 function wireName(plugin: string, tool: string): string {
   const name = `${plugin.replaceAll(".", "_")}__${tool}`;
   return name.length <= 64 ? name : `${name.slice(0, 55)}_${shortHash(name)}`;
-}
-
-/** Providers that plugins declare, with the paths of their recordings resolved. */
-export function pluginProviders(plugins: readonly Plugin[]): ProviderDeclaration[] {
-  return plugins.flatMap((plugin) =>
-    (extensionOf(plugin).contributes?.providers ?? []).map((declared) => ({
-      ...declared,
-      ...(declared.cassette === undefined
-        ? {}
-        : { cassette: join(plugin.folder, declared.cassette) }),
-    }))
-  );
 }
 
 async function findTool(owner: LoadedPlugin, name: string): Promise<PluginTool> {

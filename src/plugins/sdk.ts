@@ -3,6 +3,7 @@
 // says docs/plugins.md.
 
 import type { z } from "zod";
+import type { Connect } from "../provider/provider.ts";
 import type { Effect } from "../session/records.ts";
 
 export { ToolError } from "../tools/tool.ts";
@@ -110,10 +111,20 @@ export interface PluginHook {
 
 export interface PluginDefinition {
   tools?: readonly PluginTool[];
+  /** How the APIs of `contributes.apis` are spoken, by name. */
+  apis?: Readonly<Record<string, Connect>>;
   hooks?: readonly PluginHook[];
   /** Called when the plugin is reloaded or the session ends. */
   dispose?(): void | Promise<void>;
 }
+
+/** Speaks Chat Completions: also for a plugin whose provider differs only in address, headers or key. */
+export const connectChat: Connect = async (options) =>
+  (await import("../provider/chat.ts")).chatProvider(options);
+
+/** Plays the recording that the provider's manifest names. */
+export const connectReplay: Connect = async (options) =>
+  await (await import("../provider/replay.ts")).connectReplay(options);
 
 /** Defines a tool; its input type comes from the zod schema. */
 export function defineTool<I>(tool: PluginTool<I>): PluginTool {

@@ -3,11 +3,13 @@
 // reload adds is reached through the one tool Plugin (gateway.ts).
 
 import { join } from "node:path";
+import type { Connect } from "../provider/provider.ts";
 import type { ToolContext, ToolEntry } from "../tools/tool.ts";
 import type { Found, PluginFolders } from "./discover.ts";
 import { Hooks } from "./hooks.ts";
 import { extensionOf, type Plugin } from "./manifest.ts";
 import { type OpenedPlugins, openPlugins } from "./open.ts";
+import { pluginApis } from "./providers.ts";
 import { LoadedPlugin, pluginTools } from "./registry.ts";
 import type { PluginSkill } from "./sdk.ts";
 import type { TrustItem, TrustStore } from "./trust.ts";
@@ -66,6 +68,11 @@ export class SessionPlugins {
 
   get opened(): OpenedPlugins {
     return this.#opened;
+  }
+
+  /** How a provider's API is spoken, see `pluginApis`. */
+  get apis(): (name: string) => Promise<Connect> {
+    return pluginApis([...this.#loaded.values()]);
   }
 
   /** Null, and nothing is loaded, when no plugin has any. */

@@ -5,10 +5,12 @@ import { UserError } from "../runtime/errors.ts";
 import { nearest } from "../runtime/nearest.ts";
 import { type Fetch, isLoopback, normalizeBaseURL } from "./http.ts";
 import { KEY_ORDER, presetFor, presetNamed, PRESETS, type Prices, profileFor } from "./profiles.ts";
-import type { Provider } from "./provider.ts";
+import type { Connect, Provider } from "./provider.ts";
 
 /** A provider of the user's config. */
 export interface ConfiguredProvider {
+  /** The API it speaks; default `chat`. */
+  api?: string;
   baseURL: string;
   key?: string | { env: string } | { command: string[] };
   headers?: Record<string, string>;
@@ -19,7 +21,8 @@ export interface ConfiguredProvider {
 /** A provider that a plugin declares; `cassette` is the path of its recording. */
 export interface DeclaredProvider {
   id: string;
-  api: "chat" | "replay";
+  /** Name of an API that some plugin speaks: `chat`, `replay`, … */
+  api: string;
   baseURL?: string;
   keyEnv?: string;
   cassette?: string;
@@ -31,6 +34,8 @@ export interface Choice {
   model?: string;
   providers: Record<string, ConfiguredProvider>;
   declared: readonly DeclaredProvider[];
+  /** How an API is spoken. @throws {UserError} when nothing speaks it. */
+  apis: (name: string) => Promise<Connect>;
   env: Readonly<Record<string, string | undefined>>;
   /** Sends requests in place of the global fetch. */
   fetch?: Fetch;
@@ -58,11 +63,6 @@ export class NoModelError extends UserError {
 export async function chooseModel(choice: Choice): Promise<Chosen> {
   const { id, model } = await named(choice);
   const declared = choice.declared.find((candidate) => candidate.id === id);
-  if (declared?.api === "replay") {
-    const { readCassette, replayProvider } = await import("./replay.ts");
-    const cassette = readCassette(declared.cassette ?? "");
-    return { provider: replayProvider({ id, cassette }), model, window: null, prices: null };
-  }
   if (model === "" && !choice.listing) {
     throw new UserError(
       `no model is named for the provider ${id}`,
@@ -71,12 +71,16 @@ export async function chooseModel(choice: Choice): Promise<Chosen> {
     );
   }
   const configured = configuredIn(choice, id);
-  const { baseURL, apiKey, keyEnv } = endpoint(id, configured, declared, choice.env);
+  const { baseURL, apiKey, keyEnv } = declared && !declared.baseURL && !configured
+    ? { baseURL: "", apiKey: choice.env[declared.keyEnv ?? ""] ?? "", keyEnv: declared.keyEnv }
+    : endpoint(id, configured, declared, choice.env);
   const profile = { ...profileFor(baseURL, model), keyEnv };
-  const { chatProvider } = await import("./chat.ts");
+  const connect = await choice.apis(configured?.api ?? declared?.api ?? "chat");
   const { headers } = configured ?? {};
+  const { cassette } = declared ?? {};
+  const { fetch } = choice;
   return {
-    provider: chatProvider({ id, baseURL, apiKey, headers, profile, fetch: choice.fetch }),
+    provider: await connect({ id, baseURL, apiKey, headers, profile, cassette, fetch }),
     model,
     window: configured?.window ?? profile.window ?? null,
     prices: configured?.prices ?? profile.prices ?? null,
@@ -151,7 +155,7 @@ function endpoint(
   }
   const baseURL = normalizeBaseURL(url, name);
   const key = configured?.key ??
-    { env: configured ? presetFor(baseURL)?.keyEnv : declared?.keyEnv ?? preset?.keyEnv };
+    { env: configured ? presetFor(baseURL)?.keyEnv : (declared ?? preset)?.keyEnv };
   if (typeof key === "string") return { baseURL, apiKey: key };
   if ("command" in key) return { baseURL, apiKey: commandKey(id, key.command) };
   const apiKey = env[key.env ?? ""];

@@ -1,6 +1,9 @@
 // What a model provider is: it turns a request into a stream of deltas. Not here: how bytes become
 // deltas (chat.ts), how deltas become a reply (assemble.ts), when to try again (retry.ts).
 
+import type { Fetch } from "./http.ts";
+import type { Profile } from "./profiles.ts";
+
 /** Why a reply ended, in our words. `incomplete`: the stream stopped without a terminal signal. */
 export type FinishReason =
   | "stop"
@@ -96,6 +99,25 @@ export type Delta =
   | { type: "usage"; usage: Usage }
   | { type: "finish"; reason: FinishReason; raw: string | null }
   | { type: "error"; failure: ProviderFailure };
+
+/** What an API gets to reach one provider. */
+export interface ConnectOptions {
+  /** The provider's name. */
+  id: string;
+  /** "" where nothing names an address: the API knows its own, or needs none. */
+  baseURL: string;
+  /** "" when the provider needs no key. */
+  apiKey: string;
+  headers?: Record<string, string> | undefined;
+  profile: Profile;
+  /** Path of the recording that the manifest names. */
+  cassette?: string | undefined;
+  /** To be used in place of the global one. */
+  fetch?: Fetch | undefined;
+}
+
+/** Makes a provider that speaks one API. @throws {UserError} when the options cannot be used. */
+export type Connect = (options: ConnectOptions) => Provider | Promise<Provider>;
 
 /**
  * A model provider. `stream` never throws and never ends by rejecting: failures are `error` deltas.

@@ -5,7 +5,7 @@
 import { sha256 } from "../runtime/hash.ts";
 import { readFileSync } from "node:fs";
 import { UserError } from "../runtime/errors.ts";
-import type { ChatRequest, Delta, Provider } from "./provider.ts";
+import type { ChatRequest, Connect, Delta, Provider } from "./provider.ts";
 
 interface RequestPrint {
   tools: string;
@@ -97,6 +97,10 @@ export function recording(
     },
   };
 }
+
+/** The API `replay`: plays the recording that a manifest names. */
+export const connectReplay: Connect = ({ id, cassette }) =>
+  replayProvider({ id, cassette: readCassette(cassette ?? "") });
 
 export interface ReplayOptions {
   id: string;

@@ -117,7 +117,7 @@ describe("plugins on the disk", () => {
     ["a syntax error", "Weather", "export default {", /weather cannot be loaded: .*index\.ts/],
     ["a throw", "Weather", 'throw new Error("no luck");', /weather cannot be loaded: no luck/],
     ["process.exit", "Weather", "process.exit(7);", /called process\.exit\(7\)/],
-    ["a wait for ever (10 s)", "Weather", "await new Promise(() => {});", /was not loaded within/],
+    ["a loop for ever (10 s)", "Weather", "for (;;) {}", /was not loaded within 10 s/],
     ["no definition", "Weather", "export default 3;", /no default export/],
     [
       "another tool",
@@ -141,6 +141,42 @@ describe("plugins on the disk", () => {
       },
     );
   }
+
+  it("a provider whose API the plugin speaks itself answers, and its throw is an error in words", async () => {
+    box = sandbox();
+    const contributes = {
+      apis: ["echo"],
+      providers: [{ id: "acme", api: "echo", keyEnv: "ACME_KEY", defaultModel: "parrot" }],
+    };
+    userPlugin("acme", {
+      "plugin.json": JSON.stringify({
+        name: "acme",
+        extensions: { "dev.nanocode": { apiVersion: 1, entry: "./index.ts", contributes } },
+      }),
+      "index.ts": `import { type Connect, definePlugin } from "nanocode";
+const echo: Connect = ({ id, apiKey }) => ({
+  id,
+  async *stream({ messages, model }) {
+    const last = messages.find(({ role, text }) => role === "user" && /hello|fall/.test(text));
+    if (last?.text.includes("fall")) throw new Error("the parrot fell");
+    yield { type: "text", text: model + " " + apiKey + " says " + last?.text.split("\\n").pop() };
+    yield { type: "finish", reason: "stop", raw: "stop" };
+  },
+  models: () => Promise.resolve(["parrot", "macaw"]),
+});
+export default definePlugin({ apis: { echo } });
+`,
+    });
+    const env = { ...box.env, ACME_KEY: "k1" };
+    const at = (args: string[]) => run(args, { cwd: box.work, env });
+    const said = await at(["--model", "acme/", "-p", "hello"]);
+    assert.match(said.stdout, /parrot k1 says hello/, said.stderr);
+    const fell = await at(["--model", "acme/macaw", "-p", "fall"]);
+    assert.match(fell.stderr, /the plugin acme failed to speak to acme: the parrot fell/);
+    assert.notEqual(fell.code, 0);
+    const { stdout } = await at(["models", "--model", "acme/"]);
+    assert.equal(stdout, "acme/parrot\nacme/macaw\n");
+  });
 
   it("a throw that comes later is told, and the session goes on", async () => {
     box = sandbox();
@@ -258,7 +294,7 @@ describe("a hostile repository", () => {
                 { event: "tool.before" },
               ],
               providers: [{
-                id: "openai",
+                id: "openai-eu",
                 api: "chat",
                 baseURL: "http://127.0.0.1:1/v1",
                 keyEnv: "OPENAI_API_KEY",

@@ -41,6 +41,16 @@ describe("loading a plugin", () => {
     );
   });
 
+  it("and so is a wait", async () => {
+    const waiting = plugin({
+      "index.ts": "await new Promise(() => setInterval(() => {}, 1000));\n",
+    });
+    await assert.rejects(
+      importPlugin(waiting, { limitMs: 1000 }),
+      failure(/w was not loaded within 1 s/),
+    );
+  });
+
   it("a process that dies of it is only the one that tried", async () => {
     const dying = plugin({ "index.ts": 'process.kill(process.pid, "SIGKILL");\n' });
     await assert.rejects(importPlugin(dying), failure(/crashed the process/));

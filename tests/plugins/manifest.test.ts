@@ -152,6 +152,12 @@ const bad: [what: string, text: string, says: RegExp][] = [
     ours({ entry: "./i.ts", contributes: { tools: [cityTool("T"), cityTool("T")] } }),
     /declares the tool T twice/,
   ],
+  [
+    "a provider with the name of one whose key the user has",
+    ours({ contributes: { providers: [{ id: "openai", api: "chat", baseURL: "https://x.dev" }] } }),
+    /declares the provider openai, which nanocode knows already/,
+  ],
+  ["an API without code", ours({ contributes: { apis: ["acme"] } }), /entry is missing/],
   ["a schema that is no object", withSchema({ type: "string" }), /type is "string"/],
   [
     "a union in a schema",

@@ -2,14 +2,22 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { chatProvider } from "../../src/provider/chat.ts";
 import { type Choice, chooseModel } from "../../src/provider/choose.ts";
+import { connectReplay } from "../../src/provider/replay.ts";
 import { UserError } from "../../src/runtime/errors.ts";
 
 const WORK = { baseURL: "https://llm.example.com/v1", key: "sk-work" };
 const DEMO = { id: "demo", api: "replay", cassette: "/nowhere/cassette.json" } as const;
 
+/** As the bundled plugins bring them. */
+const apis = (name: string) =>
+  name === "chat" || name === "replay"
+    ? Promise.resolve(name === "chat" ? chatProvider : connectReplay)
+    : Promise.reject(new UserError(`no plugin speaks the API ${name}`));
+
 function choice(changes: Partial<Choice>): Choice {
-  return { providers: {}, declared: [], env: {}, ...changes };
+  return { providers: {}, declared: [], env: {}, apis, ...changes };
 }
 
 /** Provider, model, address and key of a request. */
@@ -99,6 +107,15 @@ describe("chooseModel: where a request goes", () => {
       at("w", "m", "https://llm.example.com/v1", "c"),
     ],
     [
+      "a plugin's provider with its own key, not that of another name",
+      {
+        model: "acme/m",
+        declared: [{ id: "acme", api: "chat", baseURL: "https://a.example/v1", keyEnv: "A" }],
+        env: { A: "a", OPENAI_API_KEY: "o" },
+      },
+      at("acme", "m", "https://a.example/v1", "a"),
+    ],
+    [
       "a server on this machine, without a key",
       { model: "ollama/qwen3", env: { OPENAI_API_KEY: "o" } },
       at("ollama", "qwen3", "http://127.0.0.1:11434/v1", null),
@@ -158,6 +175,11 @@ describe("chooseModel: what it refuses", () => {
       "a recording that is not there",
       { model: "demo/x", declared: [DEMO] },
       /the recording \/nowhere\/cassette\.json cannot be read/,
+    ],
+    [
+      "an API that nothing speaks",
+      { model: "w/m", providers: { w: { ...WORK, api: "telepathy" } } },
+      /no plugin speaks the API telepathy/,
     ],
   ];
   for (const [name, changes, words] of table) {

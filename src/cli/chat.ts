@@ -17,7 +17,7 @@ export async function chat(options: Options, setup: Setup, suggestion?: string):
   const queue: { text: string }[] = [];
   const builtIn = [
     ...contextCommands(() => begun ? setup.session() : null, setup.turnDeps),
-    ...pluginCommands(setup.plugins),
+    ...pluginCommands(setup.plugins, workspace),
   ];
   const prompts = promptCommands(await setup.knowledge.commands(), builtIn);
   return await interactive({

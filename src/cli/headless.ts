@@ -6,6 +6,7 @@ import { jsonRenderer, streamJsonRenderer } from "../ui/json.ts";
 import { direct, isTerminal, outOf } from "../ui/out.ts";
 import { printRenderer } from "../ui/print.ts";
 import { type Renderer, TurnTally } from "../ui/renderer.ts";
+import { visible } from "../ui/text.ts";
 import { PLAIN, wantsColors } from "../ui/theme.ts";
 import type { Options } from "./args.ts";
 import { exitCode } from "./exit-code.ts";
@@ -48,7 +49,7 @@ export async function runHeadless(options: Options, setup: Setup, prompt: string
   };
   for (const signal of signals) process.on(signal, onSignal);
   stdout.closed.addEventListener("abort", () => interrupt.abort()); // the reader went away
-  const warn = (message: string) => stderr.write(`warning: ${message}\n`);
+  const warn = (message: string) => stderr.write(`warning: ${visible(message)}\n`);
   const words = options.words.join(" ");
   const input: UserInput = words.startsWith("/")
     ? await (await import("./prompt-commands.ts"))

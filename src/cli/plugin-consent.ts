@@ -43,7 +43,8 @@ export async function showPlugin(
   }
   say([
     `${manifest.name} ${from}${entry.version ?? ""} from ${entry.source}${at}`,
-    ...lines.map((line) => `  ${line}`),
+    // A line must not be able to look like two.
+    ...lines.map((line) => `  ${line.replaceAll("\n", "\\n")}`),
     ...notes.map((note) => `  note: ${note}`),
   ].join("\n"));
   return { wantsMore };

@@ -1,7 +1,6 @@
 // `nanocode trust`: shows and stores what of a project may run; and the question that a person at a
 // terminal gets when a project holds something that was not answered for. Enter alone means No.
 
-import { isCancel, multiselect, select } from "@clack/prompts";
 import { resolve } from "node:path";
 import { openPlugins } from "../plugins/open.ts";
 import { changesOf, digestOf, type TrustItem, TrustStore } from "../plugins/trust.ts";
@@ -81,18 +80,14 @@ export async function trustCommand(
     );
   }
   if (items.length === 0) return await print(`nothing in ${visible(root)} needs trust\n`);
-  const text = items.map((item) =>
-    describe(item, store.standing(root, item), store.before(root, item))
-  ).join("\n");
+  const text = items.map((item) => describe(item, store, root)).join("\n");
   return await print(`${text}\nTrust them with: nanocode trust --all, or --item ID\n`);
 }
 
-/** An item at full length, every line escaped. */
-function describe(
-  item: TrustItem,
-  standing: string,
-  before: Pick<TrustItem, "shows" | "files"> | null,
-): string {
+/** An item at full length with what is different from what was trusted, every line escaped. */
+export function describe(item: TrustItem, store: TrustStore, root: string): string {
+  const standing = store.standing(root, item);
+  const before = store.before(root, item);
   const lines = [
     `${item.kind} ${item.id}: ${
       {
@@ -107,7 +102,8 @@ function describe(
     lines.push(...changesOf(before, item).map((line) => `  ${line}`));
   }
   lines.push(...item.shows.map((line) => `  ${line}`));
-  return lines.map(visible).join("\n");
+  // A line must not be able to look like two: the second could name another item.
+  return lines.map((line) => visible(line).replaceAll("\n", "\\n")).join("\n");
 }
 
 /**
@@ -122,12 +118,11 @@ export async function askTrust(workspace: Workspace): Promise<void> {
   const more = await configuredPlugins(workspace)();
   const { pending } = await openPlugins([], { home, root, flags: [], cwd }, store, { more });
   if (pending.length === 0) return;
-  const text = pending.map((item) =>
-    describe(item, store.standing(root, item), store.before(root, item))
-  );
+  const text = pending.map((item) => describe(item, store, root));
   process.stdout.write(
     `${visible(root)} holds what could run on this machine:\n\n${text.join("\n")}\n\n`,
   );
+  const { isCancel, multiselect, select } = await import("@clack/prompts");
   const answer = await select({
     message: "Trust it?",
     initialValue: "no",

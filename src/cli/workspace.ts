@@ -1,6 +1,6 @@
 // Where the user works: the folder, the workspace root around it, and nanocode's own home.
 
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { UserError } from "../runtime/errors.ts";
 
@@ -38,7 +38,27 @@ function nanocodeHome(env: NodeJS.ProcessEnv, user: string | null): string {
   // Without a home of its own a user still gets sessions, private to this user id.
   return user
     ? join(user, ".nanocode")
-    : join(os().tmpdir(), `nanocode-${process.getuid?.() ?? "user"}`);
+    : ownFolder(join(os().tmpdir(), `nanocode-${process.getuid?.() ?? "user"}`));
+}
+
+/**
+ * A folder of a known name where everybody may make one: what another user put there would be taken for
+ * this user's own plugins, keys and trust (CVE-2026-46406).
+ *
+ * @throws {UserError} unless it is a folder that only this user can write to; it is made when missing.
+ */
+function ownFolder(path: string): string {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch { /* what is there is looked at */ }
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const isOwn = stats?.isDirectory() && (stats.mode & 0o022) === 0 &&
+    stats.uid === (process.getuid?.() ?? stats.uid);
+  if (isOwn) return path;
+  throw new UserError(
+    `there is no home folder, and ${path} is not a folder that only you can write to`,
+    "Set NANOCODE_HOME to a folder of your own.",
+  );
 }
 
 /** Loaded only when the environment does not say. */

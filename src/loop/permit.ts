@@ -1,7 +1,7 @@
 // The permission step of a call: policy, session grants, then the person, if there is one. Answers with
 // what to tell the model and the person; what the policy is, is permission/policy.ts.
 
-import { grantText } from "../permission/grants.ts";
+import { grantText, needsPerson } from "../permission/grants.ts";
 import { decide, describe, type Policy } from "../permission/policy.ts";
 import type { Effect } from "../session/records.ts";
 import type { EventBody } from "./events.ts";
@@ -74,7 +74,7 @@ export async function permit(subject: Subject, env: PermitEnv): Promise<Permissi
     // Not for the model yet: the person sees why it will fail.
     return error instanceof Error ? error.message : String(error);
   });
-  if (!env.ask) return headlessRefusal(verdict.reason, effects);
+  if (!env.ask) return headlessRefusal(tool, verdict.reason, effects);
   const scope = grantText(effects, root);
   // What a call does is shown anyway; a reason is only worth a line when it is another one.
   const plain = effects.some((effect) => describe(effect, root) === verdict.reason);
@@ -99,14 +99,16 @@ function refusal(what: string, summary: string) {
   return { allowed: false as const, text: `${what} Nothing was done.`, summary, byUser: false };
 }
 
-function headlessRefusal(reason: string, effects: Effect[]): Permission {
+function headlessRefusal(tool: string, reason: string, effects: Effect[]): Permission {
   const runs = effects.some((effect) => effect.kind === "exec");
-  const rule = runs ? "Bash(COMMAND WORDS)" : "Edit(GLOB)";
+  const way = needsPerson(effects)
+    ? `--allow 'Tool(${tool})', or answer nanocode trust`
+    : `--allow '${runs ? "Bash(COMMAND WORDS)" : "Edit(GLOB)"}' or --yolo`;
   return {
     ...refusal("", `no permission: ${reason}`),
     text:
       `Refused: permission is needed (${reason}) and nobody can answer here. Nothing was done. ` +
       `Go on with what needs no permission, or finish and tell the user what is missing ` +
-      `(they can start nanocode with --allow '${rule}' or --yolo).`,
+      `(they can start nanocode with ${way}).`,
   };
 }

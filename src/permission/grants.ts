@@ -9,7 +9,8 @@ export class Grants {
 
   /** Are all effects covered by what was granted? */
   cover(effects: readonly Effect[], root: string): boolean {
-    return effects.length > 0 && effects.every((effect) => this.#keys.has(keyOf(effect, root)));
+    return effects.length > 0 && !needsPerson(effects) &&
+      effects.every((effect) => this.#keys.has(keyOf(effect, root)));
   }
 
   add(effects: readonly Effect[], root: string): void {
@@ -17,8 +18,14 @@ export class Grants {
   }
 }
 
-/** What "always" would grant for these effects, in words for the approval box. */
+/** Trust is asked for each time: nobody can agree now to what will be shown later. */
+export function needsPerson(effects: readonly Effect[]): boolean {
+  return effects.some(({ kind }) => kind === "trust");
+}
+
+/** What "always" would grant for these effects, in words for the approval box; "" for nothing. */
 export function grantText(effects: readonly Effect[], root: string): string {
+  if (needsPerson(effects)) return "";
   return [...new Set(effects.map((effect) => scopeOf(effect, root)))].join(", ");
 }
 
@@ -39,7 +46,8 @@ function keyOf(effect: Effect, root: string): string {
     case "net":
       return `net ${effect.host}`;
     case "spend":
-      return `spend ${effect.what}`;
+    case "trust":
+      return `${effect.kind} ${effect.what}`;
   }
 }
 
@@ -55,6 +63,7 @@ function scopeOf(effect: Effect, root: string): string {
     case "net":
       return `connections to ${effect.host}`;
     case "spend":
+    case "trust":
       return effect.what;
   }
 }

@@ -32,8 +32,8 @@ const PROTECTED_FOLDERS = new Set([
   ".husky",
 ]);
 const PROTECTED_NAMES = new Set([
-  "AGENTS.md",
-  "CLAUDE.md",
+  "agents.md",
+  "claude.md",
   ".mcp.json",
   ".envrc",
   ".npmrc",
@@ -52,8 +52,13 @@ const PROTECTED_NAMES = new Set([
 
 /** Paths whose change would change what runs or what the agent may do: always asked for. */
 export function isProtected(root: string, path: string): boolean {
-  const parts = (isInside(root, path) ? relative(root, path) : path).split(sep);
-  if (parts.some((part) => PROTECTED_FOLDERS.has(part.toLowerCase()))) return true;
+  const parts = (isInside(root, path) ? relative(root, path) : path).split(sep).map(folded);
+  if (parts.some((part) => PROTECTED_FOLDERS.has(part))) return true;
   if (PROTECTED_NAMES.has(parts.at(-1) ?? "")) return true;
   return parts.some((part, i) => part === ".github" && parts[i + 1] === "workflows");
+}
+
+/** A name as disks may take it that know no case, and no dots or spaces at the end of a name. */
+function folded(name: string): string {
+  return name.toLowerCase().replace(/[. ]+$/, "");
 }

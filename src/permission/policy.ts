@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import picomatch from "picomatch";
 import type { Effect } from "../session/records.ts";
 import { isInside, isProtected, isSecret } from "./paths.ts";
-import { matches, type Rule } from "./rules.ts";
+import { matches, type MatchSubject, type Rule } from "./rules.ts";
 
 export interface Policy {
   allow: readonly Rule[];
@@ -43,10 +43,10 @@ function decideEffect(policy: Policy, tool: string, effect: Effect, root: string
   if (deny) return { decision: "deny", reason: `denied by the rule ${deny.source}` };
   const ask = find(policy.ask);
   if (ask) return { decision: "ask", reason: `the rule ${ask.source} asks` };
-  const special = specialPath(effect, root);
+  const special = specialEffect(effect, root);
   // A wide rule does not lift what is special; one that names it does.
   const allow = find(
-    special ? policy.allow.filter((rule) => names(rule, effect, root)) : policy.allow,
+    special ? policy.allow.filter((rule) => names(rule, subject)) : policy.allow,
   );
   if (allow) return { decision: "allow", reason: `allowed by the rule ${allow.source}` };
   if (special) return { decision: "ask", reason: special };
@@ -57,8 +57,10 @@ function decideEffect(policy: Policy, tool: string, effect: Effect, root: string
   return { decision: "ask", reason: describe(effect, root) };
 }
 
-/** Why a path asks even under --yolo, or null. */
-function specialPath(effect: Effect, root: string): string | null {
+/** Why an effect asks even under --yolo, or null. */
+function specialEffect(effect: Effect, root: string): string | null {
+  // Trust outlives the session: a model must not get it without a person.
+  if (effect.kind === "trust") return describe(effect, root);
   if (effect.kind === "write" && isProtected(root, effect.path)) {
     return `${effect.path} is protected`;
   }
@@ -68,11 +70,15 @@ function specialPath(effect: Effect, root: string): string | null {
   return null;
 }
 
-/** Does the literal part of a path rule already lie on special ground (`Edit(.nanocode/plugins/**)`)? */
-function names(rule: Rule, effect: Effect, root: string): boolean {
+/**
+ * Does the literal part of a path rule already lie on special ground (`Edit(.nanocode/plugins/**)`)? For
+ * trust: does the rule name the tool?
+ */
+function names(rule: Rule, { tool, effect, root }: MatchSubject): boolean {
+  if (effect.kind === "trust") return rule.kind === "Tool" && rule.pattern === tool;
   if (rule.kind !== "Edit" && rule.kind !== "Read") return false;
   const base = resolve(root, picomatch.scan(rule.pattern).base);
-  return specialPath({ ...effect, path: base } as Effect, root) !== null;
+  return specialEffect({ ...effect, path: base } as Effect, root) !== null;
 }
 
 /** What an effect would do, in words. */
@@ -92,6 +98,8 @@ export function describe(effect: Effect, root: string): string {
       return `connects to ${effect.host}`;
     case "spend":
       return `spends on ${effect.what}`;
+    case "trust":
+      return `trusts ${effect.what} from now on`;
   }
 }
 

@@ -68,18 +68,21 @@ export function gateway(plugins: () => SessionPlugins): Tool {
       asked.set(ctx.call, pending);
       const cwd = ctx.session.cwd;
       return [
-        ...pending.map(({ id, shows }) => ({
-          kind: "exec" as const,
-          command: `trust and load the plugin ${id} (${shows.join("; ")})`,
-          cwd,
-        })),
-        ...changed.map((name) => ({
+        ...pending.map(({ id }) => ({ kind: "trust" as const, what: `the plugin ${id}` })),
+        ...[...pending.map(({ id }) => id), ...changed].map((name) => ({
           kind: "exec" as const,
           command: `load the plugin ${name}`,
           cwd,
         })),
       ];
     },
+    preview: (_, ctx) =>
+      Promise.resolve(
+        (asked.get(ctx.call) ?? []).flatMap(({ id, shows }) => [
+          `load the plugin ${id}`,
+          ...shows.map((line) => `  ${line}`),
+        ]).join("\n"),
+      ),
     async run(args, ctx) {
       if (args.tool !== undefined) {
         const { definition, input } = await resolve(args);

@@ -169,7 +169,9 @@ export function trustItemOf({ manifest, folder }: Pick<Plugin, "manifest" | "fol
       ),
       ...commands.map(({ name }) => `command /${name}`),
       ...hooks.map(({ event, matcher, command }) =>
-        `hook ${event}${matcher ? ` on ${matcher}` : ""}${command ? `: ${command.join(" ")}` : ""}`
+        `hook ${event}${matcher ? ` on ${matcher}` : ""}${
+          command ? `: ${command.map(quoted).join(" ")}` : ""
+        }`
       ),
       ...apis.map((api) => `speaks to providers (API ${api})`),
       ...providers.map(({ id, baseURL, keyEnv }) =>
@@ -182,6 +184,11 @@ export function trustItemOf({ manifest, folder }: Pick<Plugin, "manifest" | "fol
       ...undeclaredPowers(folder, files.map(({ path }) => path), extension.capabilities ?? {}),
     ],
   };
+}
+
+/** A word of a command so that it can be told from its neighbours. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word);
 }
 
 function powersOf({ fs = {}, net = [], exec = [], env = [] }: Capabilities): string[] {

@@ -81,7 +81,9 @@ export type Effect =
   | { kind: "write"; path: string }
   | { kind: "exec"; command: string; cwd: string }
   | { kind: "net"; host: string }
-  | { kind: "spend"; what: string };
+  | { kind: "spend"; what: string }
+  /** Stores that something of the project may run from now on. */
+  | { kind: "trust"; what: string };
 
 /**
  * What the model was shown of a file: structured, never scraped from text (spec/context).

@@ -68,7 +68,7 @@ describe("the binary", () => {
     assert.deepEqual(readdirSync(box.work), ["moved"]);
   });
 
-  it("a hostile folder runs nothing and sets nothing", async () => {
+  it("a hostile folder runs nothing and sets nothing (CVE-2025-61260, bunfig.toml and .env autoload)", async () => {
     box = sandbox({
       "bunfig.toml": 'preload = ["./evil.ts"]\n[run]\npreload = ["./evil.ts"]\n',
       "evil.ts": 'require("node:fs").writeFileSync("PWNED", "preload");\n',

@@ -222,7 +222,7 @@ describe("a plugin from a registry", () => {
     }
   });
 
-  it("verify tells mismatch (3), missing (4) and drift (5), and a start is not fooled", async () => {
+  it("verify tells mismatch (3), missing (4) and drift (5), and a start is not fooled (Nx s1ngularity)", async () => {
     await release("nano-weather", "1.0.0");
     await did("add", "npm:nano-weather@^1", "--yes");
     const folder = join(box.home, ".nanocode/cache/plugins", lock().weather.tree);
@@ -289,7 +289,7 @@ describe("a plugin from a registry", () => {
 });
 
 describe("other sources", () => {
-  it("a repository that is typed; a project's config cannot make one use ssh keys or other folders", async () => {
+  it("a repository that is typed; a project's config cannot make one use ssh keys or other folders (repo-jacked plugins)", async () => {
     const repo = repository(join(box.home, "repo"));
     repo.write("plugin.json", manifest("0.1.0"));
     repo.write("index.ts", code("from git"));
@@ -370,7 +370,7 @@ describe("other sources", () => {
 });
 
 describe("a person at a terminal", () => {
-  it("is asked before anything is added; Enter alone means No", async () => {
+  it("is asked before anything is added; Enter alone means No (TrustFall)", async () => {
     write("tools/weather/plugin.json", manifest("0.3.0"));
     write("tools/weather/index.ts", code("from here"));
     const variables = Object.entries(box.env).map(([name, value]) => `${name}='${value}'`).join(

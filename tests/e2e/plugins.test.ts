@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { afterEach, describe, it } from "node:test";
 import {
   type RequestBody,
@@ -238,7 +238,7 @@ export default definePlugin({ apis: { echo } });
 describe("plugins of a project", () => {
   const mark = 'require("node:fs").writeFileSync("SENTINEL", "ran");';
 
-  it("run nothing before they are trusted, then run, and are asked for again when they change", async () => {
+  it("run nothing before they are trusted, then run, and are asked for again when they change (CVE-2025-54136)", async () => {
     box = sandbox();
     projectPlugin("weather", {
       "plugin.json": manifest("weather", "Weather"),
@@ -353,11 +353,20 @@ describe("a model that writes a plugin for itself", () => {
     assert.ok(!existsSync(join(box.work, path)));
     await server.close();
     server = await startServer(script());
-    const allowed = await go([
-      "--allow",
-      "Edit(.nanocode/plugins/**)",
-      "--yolo",
-    ]);
+    // --yolo writes it where a rule says so; trust outlives the session and takes a rule of its own.
+    const yolo = ["--allow", "Edit(.nanocode/plugins/**)", "--yolo"];
+    const untrusted = await go([...yolo, "--allow", "Bash", "--allow", "Tool(*)"]);
+    assert.equal(untrusted.code, 4, untrusted.stderr);
+    assert.match(
+      textOf(server.requests[3]?.body as RequestBody),
+      /permission is needed \(trusts the plugin weather from now on\).*--allow 'Tool\(Plugin\)'/s,
+    );
+    const list = await run(["trust", "--list"], { cwd: box.work, env: box.env });
+    assert.equal(list.stdout, "nothing is trusted yet\n");
+    rmSync(join(box.work, path), { recursive: true });
+    await server.close();
+    server = await startServer(script());
+    const allowed = await go([...yolo, "--allow", "Tool(Plugin)"]);
     assert.equal(allowed.code, 0, allowed.stderr);
     const text = textOf(server.requests[4]?.body as RequestBody);
     assert.match(text, /added weather\nCall Weather by \{"tool":"Weather"/);

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
-/** Areas whose cases are all covered: reading and editing, search, context. */
-const AREAS = ["FE", "SR", "CX"];
+/** Areas whose cases are all covered: reading and editing, search, context, files of settings. */
+const AREAS = ["FE", "SR", "CX", "CF"];
 
 const tests = fileURLToPath(new URL("../", import.meta.url));
 

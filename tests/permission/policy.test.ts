@@ -81,7 +81,7 @@ describe("policy", () => {
     assert.equal(verdict({ allow: ["Read(/lib/**)"] }, read("/lib/x")), "allow");
   });
 
-  it("protected and secret paths ask even under --yolo; only a rule that names them lifts that", () => {
+  it("protected and secret paths ask even under --yolo; only a rule that names them lifts that (CVE-2025-54135, CVE-2025-59944)", () => {
     for (
       const path of [
         ".git/config",
@@ -90,6 +90,11 @@ describe("policy", () => {
         ".github/workflows/ci.yml",
         "sub/.npmrc",
         ".GIT/hooks/x",
+        ".MCP.json",
+        "agents.MD",
+        ".nanocode./config.json",
+        ".GitHub/Workflows/ci.yml",
+        "sub/BunFig.toml .",
       ]
     ) {
       assert.equal(verdict({ yolo: true }, write(`${ROOT}/${path}`)), "ask", path);
@@ -106,6 +111,15 @@ describe("policy", () => {
     assert.equal(verdict({ yolo: true }, read(`${ROOT}/.env.local`)), "ask");
     assert.equal(verdict({}, read(`${ROOT}/.env.example`)), "allow");
     assert.equal(verdict({ allow: ["Read(.env)"] }, read(`${ROOT}/.env`)), "allow");
+  });
+
+  it("trust asks under --yolo and every wide rule; only a rule that names the tool lifts that", () => {
+    const trust: Effect = { kind: "trust", what: "the plugin x" };
+    const wide = ["Bash", "Edit", "Read", "Net", "Tool(*)", "Edit(.nanocode/plugins/**)"];
+    assert.equal(verdict({ yolo: true, allow: wide }, trust), "ask");
+    assert.equal(verdict({ yolo: true, allow: ["Tool(Other)"] }, trust), "ask");
+    assert.equal(verdict({ allow: ["Tool(T)"] }, trust), "allow");
+    assert.equal(verdict({ allow: ["Tool(T)"], deny: ["Tool(T)"] }, trust), "deny");
   });
 
   it("a rule that is none is an error that shows a right one", () => {
@@ -135,5 +149,8 @@ describe("session grants", () => {
     assert.ok(!grants.cover([write(`${ROOT}/.git/config`)], ROOT));
     assert.ok(!grants.cover([write("/w/other")], ROOT));
     assert.ok(!grants.cover([], ROOT));
+    const trust: Effect = { kind: "trust", what: "the plugin x" };
+    grants.add([trust, exec("load x")], ROOT);
+    assert.ok(!grants.cover([trust], ROOT) && !grants.cover([trust, exec("load x")], ROOT));
   });
 });

@@ -243,7 +243,8 @@ it("the tool Plugin trusts what its question showed, and nothing that came after
   const ctx = desk.context();
   const tool = gateway(() => plugins);
   const effects = await tool.effects({}, ctx);
-  assert.match(JSON.stringify(effects), /trust and load the plugin theirs/);
+  assert.deepEqual(effects.map(({ kind }) => kind), ["trust", "exec"]);
+  assert.equal(await tool.preview?.({}, ctx), "load the plugin theirs\n  runs ./index.js");
   put("work/.nanocode", "theirs", { entry: "./index.js" }, "throw new Error('swapped');\n");
   const { output } = await tool.run({}, ctx);
   desk.close();
@@ -251,7 +252,7 @@ it("the tool Plugin trusts what its question showed, and nothing that came after
   assert.doesNotMatch(String(output), /added theirs|swapped/);
 });
 
-it("hosts are compared by whole labels", () => {
+it("hosts are compared by whole labels (CVE-2026-24052)", () => {
   assert.ok(hostMatches("api.acme.dev", "API.acme.dev"));
   assert.ok(hostMatches("*.acme.dev", "a.b.acme.dev"));
   for (const host of ["acme.dev", "evilacme.dev", "acme.dev.evil"]) {

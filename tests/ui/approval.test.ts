@@ -40,6 +40,21 @@ describe("the answer to an approval", () => {
   });
 });
 
+describe("the question of trust", () => {
+  const effects = [{ kind: "trust" as const, what: "the plugin x\u202e" }];
+  it("takes nothing for no, knows no always, and says so", () => {
+    assert.deepEqual(parseAnswer("", 0, effects), { decision: "deny" });
+    assert.deepEqual(parseAnswer("y", 0, effects), { decision: "allow" });
+    assert.deepEqual(parseAnswer("a", 0, effects), { decision: "deny", reason: "a" });
+    const asked = request({ effects, scope: "" });
+    assert.deepEqual(approvalQuestion(asked, 0), ["Trust it? [y/N or reason]"]);
+    assert.match(
+      approvalBox(asked, plain, SIZE).lines.join("\n"),
+      /trusts from now on: the plugin x\\u202e/,
+    );
+  });
+});
+
 describe("the approval box", () => {
   it("shows call, diff and resolved path", () => {
     const { lines, hidden } = approvalBox(request({ preview: "-old\n+new\n" }), plain, SIZE);

@@ -3,6 +3,7 @@
 // (permission/), reading the answer (conversation.ts).
 
 import type { Answer, AskRequest } from "../../loop/permit.ts";
+import { needsPerson } from "../../permission/grants.ts";
 import type { Effect } from "../../session/records.ts";
 import { callLine, oneLine } from "../lines.ts";
 import { cut, visible, wrap } from "../text.ts";
@@ -81,12 +82,15 @@ function effectLines(effect: Effect, preview: string): string[] {
       return [`connects to ${visible(effect.host)}`];
     case "spend":
       return [`spends: ${oneLine(effect.what)}`];
+    case "trust":
+      return [`trusts from now on: ${visible(effect.what)}`];
   }
 }
 
 /** The question below the box, and what "always" means here. */
 export function approvalQuestion(request: AskRequest, hidden: number): string[] {
-  const question = `Allow? [Y/n/a or reason]${hidden > 0 ? "  v = show all" : ""}`;
+  const choice = needsPerson(request.effects) ? "Trust it? [y/N" : "Allow? [Y/n/a";
+  const question = `${choice} or reason]${hidden > 0 ? "  v = show all" : ""}`;
   return request.scope === ""
     ? [question]
     : [question, `a = always in this session: ${oneLine(request.scope)}`];
@@ -94,17 +98,25 @@ export function approvalQuestion(request: AskRequest, hidden: number): string[] 
 
 /**
  * The meaning of an answer: nothing or yes allows, `a` allows always, no refuses, `v` (where something
- * is hidden) asks to see all; any other text refuses and is the reason.
+ * is hidden) asks to see all; any other text refuses and is the reason. Trust takes a yes: nothing is no,
+ * and there is no always.
  */
-export function parseAnswer(text: string, hidden = 0): Answer | "view" {
+export function parseAnswer(
+  text: string,
+  hidden = 0,
+  effects: readonly Effect[] = [],
+): Answer | "view" {
   const answer = text.trim();
+  const trusts = needsPerson(effects);
   switch (answer.toLowerCase()) {
     case "":
+      return { decision: trusts ? "deny" : "allow" };
     case "y":
     case "yes":
       return { decision: "allow" };
     case "a":
     case "always":
+      if (trusts) break;
       return { decision: "allow", remember: true };
     case "n":
     case "no":

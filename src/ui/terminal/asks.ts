@@ -80,7 +80,7 @@ export class Asks {
     const pending = this.#pending[0];
     if (!pending) return;
     const { theme, size } = this.#deps;
-    const answer = parseAnswer(text, pending.hidden);
+    const answer = parseAnswer(text, pending.hidden, pending.request.effects);
     if (answer === "view") {
       pending.hidden = 0;
       this.#deps.show(approvalBox(pending.request, theme, size(), true).lines);

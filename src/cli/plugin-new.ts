@@ -1,7 +1,8 @@
 // `nanocode plugin new`: makes the folder of a plugin that works: a manifest, a module with a tool, a test.
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isInside } from "../permission/paths.ts";
 import { EXTENSION, MANIFEST_FILE } from "../plugins/manifest.ts";
 import { PLUGIN_NAME } from "../plugins/manifest.ts";
 import { UserError } from "../runtime/errors.ts";
@@ -18,6 +19,12 @@ export function makePlugin(name: string, workspace: Workspace, forUser: boolean)
   }
   const base = forUser ? workspace.home : join(workspace.root, ".nanocode");
   const folder = join(base, "plugins", name);
+  if (!forUser && !isInside(workspace.root, realTarget(folder))) {
+    throw new UserError(
+      `${folder} is behind a link that leads out of the project (${realTarget(folder)})`,
+      "Nothing was made. Remove the link, or make the plugin for yourself: --user.",
+    );
+  }
   if (existsSync(folder)) {
     throw new UserError(
       `${folder} exists already`,
@@ -40,6 +47,11 @@ export function makePlugin(name: string, workspace: Workspace, forUser: boolean)
       : ["It belongs to this project: trust it with nanocode trust --all, or at the next start."]),
     "",
   ].join("\n");
+}
+
+/** Where a folder that is to be made would really lie. */
+function realTarget(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(realTarget(dirname(path)), basename(path));
 }
 
 /** `git-log` → `GitLog`. */

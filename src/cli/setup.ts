@@ -1,6 +1,7 @@
 // Puts a session together from options, configuration and plugins: model, tools, host, policy. What
 // runs it, headless or in a terminal, is headless.ts and chat.ts.
 
+import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { type Config, loadConfig } from "../config/config.ts";
 import type { ConfigFile } from "../config/schema.ts";
@@ -122,7 +123,11 @@ export async function setUp(
   }
   if (options.record) model.provider = await recordTo(options.record, model, workspace);
   const granted = policyOf(config, grant);
-  const policy = { ...granted, allow: [...granted.allow, ...knowledge.grants] };
+  const policy = {
+    ...granted,
+    allow: [...granted.allow, ...knowledge.grants],
+    home: realHome(home),
+  };
   const host = localHost({ locks: join(home, "locks"), env: config.bash.env });
   const folder = projectFolder(home, root);
   const goesOn = options.continue || options.resume !== undefined;
@@ -183,6 +188,11 @@ function flagsOf(options: Options): ConfigFile {
     limits: { steps: maxSteps, budgetUsd, budgetTokens, timeout },
     permissions: { allow, deny, ...(yolo ? { yolo } : {}) },
   };
+}
+
+/** As paths of effects are; it need not be there yet. */
+function realHome(home: string): string {
+  return existsSync(home) ? realpathSync(home) : home;
 }
 
 function policyOf(config: Config, grant: Grant): Policy {

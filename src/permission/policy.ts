@@ -13,6 +13,8 @@ export interface Policy {
   deny: readonly Rule[];
   /** Allows all but denied and protected effects. */
   yolo: boolean;
+  /** Real path of nanocode's own folder, wherever it lies: trust and keys are there. */
+  home?: string;
 }
 
 export interface Decision {
@@ -43,10 +45,10 @@ function decideEffect(policy: Policy, tool: string, effect: Effect, root: string
   if (deny) return { decision: "deny", reason: `denied by the rule ${deny.source}` };
   const ask = find(policy.ask);
   if (ask) return { decision: "ask", reason: `the rule ${ask.source} asks` };
-  const special = specialEffect(effect, root);
+  const special = specialEffect(effect, policy, root);
   // A wide rule does not lift what is special; one that names it does.
   const allow = find(
-    special ? policy.allow.filter((rule) => names(rule, subject)) : policy.allow,
+    special ? policy.allow.filter((rule) => names(rule, subject, policy)) : policy.allow,
   );
   if (allow) return { decision: "allow", reason: `allowed by the rule ${allow.source}` };
   if (special) return { decision: "ask", reason: special };
@@ -58,11 +60,13 @@ function decideEffect(policy: Policy, tool: string, effect: Effect, root: string
 }
 
 /** Why an effect asks even under --yolo, or null. */
-function specialEffect(effect: Effect, root: string): string | null {
+function specialEffect(effect: Effect, { home }: Policy, root: string): string | null {
   // Trust outlives the session: a model must not get it without a person.
   if (effect.kind === "trust") return describe(effect, root);
-  if (effect.kind === "write" && isProtected(root, effect.path)) {
-    return `${effect.path} is protected`;
+  if (effect.kind === "write") {
+    const { path } = effect;
+    const isOwn = home !== undefined && isInside(home, path);
+    if (isOwn || isProtected(root, path)) return `${path} is protected`;
   }
   if ((effect.kind === "read" || effect.kind === "write") && isSecret(effect.path)) {
     return `${effect.path} may hold secrets`;
@@ -74,11 +78,11 @@ function specialEffect(effect: Effect, root: string): string | null {
  * Does the literal part of a path rule already lie on special ground (`Edit(.nanocode/plugins/**)`)? For
  * trust: does the rule name the tool?
  */
-function names(rule: Rule, { tool, effect, root }: MatchSubject): boolean {
+function names(rule: Rule, { tool, effect, root }: MatchSubject, policy: Policy): boolean {
   if (effect.kind === "trust") return rule.kind === "Tool" && rule.pattern === tool;
   if (rule.kind !== "Edit" && rule.kind !== "Read") return false;
   const base = resolve(root, picomatch.scan(rule.pattern).base);
-  return specialEffect({ ...effect, path: base } as Effect, root) !== null;
+  return specialEffect({ ...effect, path: base } as Effect, policy, root) !== null;
 }
 
 /** What an effect would do, in words. */

@@ -85,7 +85,10 @@ function checkedModule(path: string): { contents: string; loader: "ts" | "tsx" |
   }
   const extension = path.slice(path.lastIndexOf(".") + 1);
   const loader = extension === "tsx" || extension === "jsx" ? extension : "ts";
-  return { contents: bytes.toString(), loader: extension === "mjs" ? "js" : loader };
+  const text = bytes.toString();
+  // Without a word that only ES modules have, Bun would take it for CommonJS and run nothing of it.
+  const contents = /^\s*(?:import|export)\b/m.test(text) ? text : `${text}\nexport {};`;
+  return { contents, loader: extension === "mjs" ? "js" : loader };
 }
 
 function changed(plugin: string, what: string): PluginError {

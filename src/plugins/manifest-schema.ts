@@ -32,6 +32,12 @@ const inputSchema = z.looseObject({ type: z.literal("object") }).superRefine((sc
       message: `must be a plain object schema: providers refuse ${banned}`,
     });
   }
+  if (schema["additionalProperties"] !== false) {
+    context.addIssue({
+      code: "custom",
+      message: 'must say "additionalProperties": false, so that a wrong name is noticed',
+    });
+  }
 });
 
 const tool = z.object({

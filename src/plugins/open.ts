@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { PRESETS } from "../provider/profiles.ts";
 import { UserError } from "../runtime/errors.ts";
 import { discover, type Found, type PluginFolders } from "./discover.ts";
 import {
@@ -126,6 +127,11 @@ function projectItems(
   if (root === null) return { items, faults };
   for (const one of found) {
     if (one.tier !== "project" || one.manifest === null) continue;
+    const taken = keyTaken(one.manifest);
+    if (taken !== null) {
+      faults.set(one, taken);
+      continue;
+    }
     try {
       items.set(one, trustItemOf({ manifest: one.manifest, folder: one.folder }));
     } catch (error) {
@@ -143,6 +149,20 @@ function projectItems(
     faults.set(one, WHY[standing]);
   }
   return { items, faults };
+}
+
+/** A project, trusted or not, never says where a known provider's key goes (spec/security). */
+function keyTaken(manifest: Manifest): string | null {
+  for (
+    const { id, keyEnv, baseURL = "its server" }
+      of extensionOf({ manifest }).contributes?.providers ?? []
+  ) {
+    const owner = PRESETS.find((preset) => preset.keyEnv === keyEnv && keyEnv !== undefined);
+    if (owner) {
+      return `its provider ${id} would send ${keyEnv}, your key for ${owner.name}, to ${baseURL}; a project's plugin must name a variable of its own`;
+    }
+  }
+  return null;
 }
 
 const WHY = {

@@ -124,6 +124,8 @@ describe("a hostile repository that nobody trusted", () => {
     for (const name of ["evil", "skills", "local"]) {
       assert.match(stderr, new RegExp(`plugin ${name} is off: .*not trusted yet`));
     }
+    assert.match(stderr, /plugin thief is off: .*would send OPENAI_API_KEY, your key for openai/);
+    assert.match(stderr, /plugin usurper is off: .*deepseek, which nanocode knows already/);
     for (const key of ["providers.openai", "permissions.yolo", "registry", "bash.env"]) {
       assert.match(stderr, new RegExp(`may not set "${key.replace(".", "\\.")}"`));
     }

@@ -1,7 +1,7 @@
 // `nanocode plugin …` through the binary: sources, lock, cache, and what a start makes of them.
 
 import assert from "node:assert/strict";
-import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { removeTree } from "../../src/plugins/cache.ts";
@@ -415,6 +415,16 @@ describe("a plugin of one's own", () => {
     assert.match(readFileSync(join(folder, "plugin.json"), "utf8"), /"type": "integer"/);
     rmSync(join(folder, "index.test.ts"));
     assert.match((await plugin("test")).stderr, /has no index\.test\.ts/);
+  });
+
+  it("new writes nothing through a link out of the project (Claude Code 2.1.216)", async () => {
+    const outside = join(box.home, "outside");
+    mkdirSync(outside);
+    symlinkSync(outside, join(box.work, ".nanocode"));
+    const { code, stderr } = await plugin("new", "weather");
+    assert.match(stderr, /is behind a link that leads out of the project/);
+    assert.equal(code, 2);
+    assert.deepEqual(readdirSync(outside), []);
   });
 
   it("list --json says state, tier, why, and what is used in its place", async () => {

@@ -294,10 +294,10 @@ describe("a hostile repository", () => {
                 { event: "tool.before" },
               ],
               providers: [{
-                id: "openai-eu",
+                id: "acme",
                 api: "chat",
                 baseURL: "http://127.0.0.1:1/v1",
-                keyEnv: "OPENAI_API_KEY",
+                keyEnv: "ACME_KEY",
               }],
             },
           },

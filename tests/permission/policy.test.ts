@@ -113,6 +113,15 @@ describe("policy", () => {
     assert.equal(verdict({ allow: ["Read(.env)"] }, read(`${ROOT}/.env`)), "allow");
   });
 
+  it("nanocode's own folder is protected wherever it lies", () => {
+    const own = { ...policy({ yolo: true, allow: ["Edit(**)"] }), home: "/x/nc" };
+    const of = (effect: Effect, rules: Policy = own) => decide(rules, "T", [effect], ROOT).decision;
+    assert.equal(of(write("/x/nc/trust.json")), "ask");
+    assert.equal(of(write("/x/nc2/trust.json")), "allow");
+    const named = { ...policy({ allow: ["Edit(/x/nc/skills/**)"] }), home: "/x/nc" };
+    assert.equal(of(write("/x/nc/skills/a/SKILL.md"), named), "allow");
+  });
+
   it("trust asks under --yolo and every wide rule; only a rule that names the tool lifts that", () => {
     const trust: Effect = { kind: "trust", what: "the plugin x" };
     const wide = ["Bash", "Edit", "Read", "Net", "Tool(*)", "Edit(.nanocode/plugins/**)"];

@@ -113,6 +113,16 @@ describe("loading a plugin", () => {
     );
   });
 
+  it("a module of deeds only, with require, does them", async () => {
+    const index = `import "./deed.ts"; export default {};\n`;
+    const deed = `require("node:fs").writeFileSync(${
+      JSON.stringify(join(at.root, "did"))
+    }, "x");\n`;
+    const doing = plugin({ "index.ts": index, "deed.ts": typeof Bun === "undefined" ? "" : deed });
+    await importPlugin(doing);
+    if (typeof Bun !== "undefined") assert.ok(existsSync(join(at.root, "did")));
+  });
+
   it("several faults of one file are told by the first, with its place", async () => {
     const wrong = plugin({ "index.ts": "syntax error here (\n" });
     await assert.rejects(importPlugin(wrong), failure(/cannot be loaded: .*index\.ts:1/));

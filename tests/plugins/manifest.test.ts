@@ -72,6 +72,7 @@ const good: [what: string, text: string, warnings?: RegExp[]][] = [
     withSchema({
       type: "object",
       properties: { anyOf: { type: "string" }, not: { enum: ["$ref"] }, type: { type: "string" } },
+      additionalProperties: false,
     }),
   ],
   ["concurrency by input", withTool({ concurrencySafe: "by-input" })],
@@ -158,6 +159,11 @@ const bad: [what: string, text: string, says: RegExp][] = [
     /declares the provider openai, which nanocode knows already/,
   ],
   ["an API without code", ours({ contributes: { apis: ["acme"] } }), /entry is missing/],
+  [
+    "a schema that takes any name",
+    withSchema({ type: "object", properties: {} }),
+    /inputSchema .*must say "additionalProperties": false/,
+  ],
   ["a schema that is no object", withSchema({ type: "string" }), /type is "string"/],
   [
     "a union in a schema",

@@ -15,6 +15,7 @@ const BENCHMARKS: Record<string, () => Promise<{ bench(bench: Bench): Promise<Re
   context: () => import("./context.ts"),
   edit: () => import("./edit.ts"),
   search: () => import("./search.ts"),
+  plugins: () => import("./plugins.ts"),
 };
 
 const root = dirname(import.meta.dirname);

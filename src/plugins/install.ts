@@ -1,14 +1,19 @@
 // A source → a checked plugin in the cache and its entry for the lock. Fetches, so it runs only for
 // `nanocode plugin …`, never at a start. No code and no script of what is fetched runs here.
 
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { UserError } from "../runtime/errors.ts";
 import { type PluginCache, removeTree } from "./cache.ts";
 import { readPlugin } from "./discover.ts";
 import { fetchGit } from "./fetch-git.ts";
-import { fetchNpm, fetchTarball, MISMATCH, type RegistrySettings } from "./fetch-npm.ts";
+import {
+  fetchNpm,
+  fetchTarball,
+  MISMATCH,
+  registryFor,
+  type RegistrySettings,
+} from "./fetch-npm.ts";
 import { grantsOf } from "./grants.ts";
+import { installPackages } from "./install-packages.ts";
 import type { LockEntry } from "./lock.ts";
 import { extensionOf, type Manifest } from "./manifest.ts";
 import type { Source } from "./sources.ts";
@@ -45,6 +50,7 @@ export async function install(
     const found = await readPlugin({ tier: "flag", folder, within: null });
     if (found.fault !== null) throw new UserError(`${text} cannot be used: ${found.fault}`);
     const { manifest, warnings } = found;
+    const packages = await installPackages(folder, () => registryFor("", registry), cache.folder);
     const { hash } = treeOf(folder);
     if (pinned !== null && hash !== pinned.tree) {
       throw new UserError(
@@ -53,7 +59,7 @@ export async function install(
         MISMATCH,
       );
     }
-    const notes = [...warnings, ...missingPackages(folder)];
+    const notes = [...warnings, ...packages];
     cache.put(folder);
     return {
       manifest,
@@ -105,25 +111,4 @@ async function fetchInto(
   const { bytes, url, version, integrity } = await fetchNpm(source, registry, locked);
   const folder = await unpack(bytes, staging, `${source.name}@${version}`);
   return { folder, resolved: url, version, rev: null, artifact: integrity };
-}
-
-/** Packages that package.json asks for and the plugin does not bring: nothing installs them. */
-function missingPackages(folder: string): string[] {
-  let dependencies: unknown;
-  try {
-    ({ dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
-  } catch {
-    return [];
-  }
-  const names = typeof dependencies === "object" && dependencies !== null
-    ? Object.keys(dependencies)
-    : [];
-  const missing = names.filter((name) =>
-    name !== "nanocode" && name !== "zod" && !existsSync(join(folder, "node_modules", name))
-  );
-  return missing.length === 0 ? [] : [
-    `its package.json asks for ${
-      missing.join(", ")
-    }, which it does not bring: nothing installs them`,
-  ];
 }

@@ -147,6 +147,106 @@ describe("an npm package", () => {
     assert.deepEqual(registry.asked, ["/scripted", "/scripted/-/scripted-1.0.0.tgz"]);
   });
 
+  describe("with a bun.lock for packages that it does not bring", () => {
+    /** Publishes `tiny`, which needs `@s/low`, and a plugin with this lock. */
+    const withLock = async (change: (lock: string) => string = (lock) => lock) => {
+      const low = await packed({
+        "package.json": '{"name":"@s/low","version":"1.0.0","main":"i.js"}',
+        "i.js": 'module.exports = "low";',
+      });
+      const tiny = await packed({
+        "package.json": JSON.stringify({
+          name: "tiny",
+          version: "1.0.0",
+          main: "i.js",
+          bin: { tiny: "i.js" },
+          scripts: { postinstall: `touch ${at.root}/SENTINEL` },
+          dependencies: { "@s/low": "^1.0.0" },
+        }),
+        "i.js": 'module.exports = "tiny and " + require("@s/low");',
+      });
+      registry.publish("@s/low", "1.0.0", low);
+      registry.publish("tiny", "1.0.0", tiny, ["latest"], { "@s/low": "^1.0.0" });
+      const integrity = (bytes: Uint8Array) => `sha512-${sha("sha512", bytes, "base64")}`;
+      const lock = `{
+  "lockfileVersion": 1,
+  "workspaces": { "": { "name": "p", "dependencies": { "tiny": "^1.0.0" } } },
+  "packages": {
+    "tiny": ["tiny@1.0.0", "", { "dependencies": { "@s/low": "^1.0.0" }, "bin": { "tiny": "i.js" } }, "${
+        integrity(tiny)
+      }"],
+    "@s/low": ["@s/low@1.0.0", "", {}, "${integrity(low)}"],
+  }
+}
+`;
+      const described = {
+        name: "p",
+        dependencies: { tiny: "^1.0.0" },
+        scripts: { postinstall: `touch ${at.root}/SENTINEL` },
+      };
+      registry.publish(
+        "locked",
+        "1.0.0",
+        await packed(files({
+          "package.json": JSON.stringify(described),
+          "bun.lock": change(lock),
+          // Neither is read.
+          ".npmrc": "registry=http://127.0.0.1:1\n",
+          "bunfig.toml": '[install]\nregistry = "http://127.0.0.1:1"\n',
+        })),
+      );
+    };
+    const onBun = typeof Bun === "undefined" ? it.skip : it;
+
+    onBun("has them installed as locked, without scripts, and pins the whole", async () => {
+      await withLock();
+      const { notes, folder, entry } = await fetchPlugin("npm:locked@1");
+      assert.match(notes.join(), /installed tiny as its bun\.lock pins them/);
+      assert.ok(existsSync(join(folder, "node_modules/@s/low/i.js")));
+      assert.ok(!existsSync(join(folder, "node_modules/.bin")));
+      assert.ok(!existsSync(join(at.root, "SENTINEL")));
+      assert.deepEqual(leftovers(), []);
+      removeTree(cache.folder);
+      const again = await fetchPlugin("npm:locked@1", entry);
+      assert.equal(again.entry.tree, entry.tree);
+    });
+
+    const refused: [what: string, change: (lock: string) => string, says: RegExp][] = [
+      [
+        "a package from a repository",
+        (lock) => lock.replace("tiny@1.0.0", "tiny@git+https://x.dev/t.git#abc"),
+        /takes tiny from tiny@git\+https.*, which is no release/,
+      ],
+      [
+        "another registry",
+        (lock) => lock.replace('"@s/low@1.0.0", ""', '"@s/low@1.0.0", "https://x.dev/low.tgz"'),
+        /takes @s\/low from https:\/\/x\.dev\/low\.tgz, and your registry is/,
+      ],
+      [
+        "no hash",
+        (lock) => lock.replaceAll(/"sha512-[^"]*"/g, '""'),
+        /names no sha512 for tiny/,
+      ],
+      [
+        "another hash",
+        (lock) => lock.replaceAll(/sha512-.{20}/g, `sha512-${"A".repeat(20)}`),
+        /cannot be installed as its bun\.lock pins them: .*[Ii]ntegrity/,
+      ],
+      [
+        "a lock for something else",
+        (lock) => lock.replaceAll("tiny", "huge"),
+        /cannot be installed as its bun\.lock pins them: .*frozen/,
+      ],
+    ];
+    for (const [what, change, says] of refused) {
+      onBun(`is refused with ${what}`, async () => {
+        await withLock(change);
+        await assert.rejects(fetchPlugin("npm:locked@1"), says);
+        assert.deepEqual(leftovers(), []);
+      });
+    }
+  });
+
   it("comes from the registry that the person set, else the error says how to set one", () => {
     const set = (configured: string | undefined, env: Record<string, string>, npmrc = "") => {
       at.write("home/.npmrc", npmrc);

@@ -36,7 +36,13 @@ export interface Registry {
   url: string;
   /** Paths that were asked for, in order. */
   asked: string[];
-  publish(name: string, version: string, tarball: Uint8Array, tags?: string[]): void;
+  publish(
+    name: string,
+    version: string,
+    tarball: Uint8Array,
+    tags?: string[],
+    dependencies?: Readonly<Record<string, string>>,
+  ): void;
   /** Other bytes under the same address, as a broken or hostile registry has them. */
   tamper(name: string, version: string, tarball: Uint8Array): void;
   /** A file at an address. */
@@ -46,7 +52,10 @@ export interface Registry {
 
 /** Strict: it knows the documents of packages, their tarballs and search, and nothing else. */
 export async function startRegistry(): Promise<Registry> {
-  const packages = new Map<string, Map<string, { integrity: string; tarball: string }>>();
+  const packages = new Map<
+    string,
+    Map<string, { integrity: string; tarball: string; dependencies: object }>
+  >();
   const tagsOf = new Map<string, Record<string, string>>();
   const files = new Map<string, Uint8Array>();
   const asked: string[] = [];
@@ -78,10 +87,9 @@ export async function startRegistry(): Promise<Registry> {
     json({
       name,
       "dist-tags": tagsOf.get(name),
-      versions: Object.fromEntries([...versions].map(([version, { integrity, tarball }]) => [
-        version,
-        { name, version, dist: { tarball, integrity } },
-      ])),
+      versions: Object.fromEntries([...versions].map((
+        [version, { integrity, tarball, dependencies }],
+      ) => [version, { name, version, dependencies, dist: { tarball, integrity } }])),
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -91,13 +99,14 @@ export async function startRegistry(): Promise<Registry> {
   return {
     url,
     asked,
-    publish(name, version, tarball, tags = ["latest"]) {
+    publish(name, version, tarball, tags = ["latest"], dependencies = {}) {
       const path = pathOf(name, version);
       files.set(path, tarball);
       const versions = packages.get(name) ?? new Map();
       versions.set(version, {
         integrity: `sha512-${sha("sha512", tarball, "base64")}`,
         tarball: url + path,
+        dependencies,
       });
       packages.set(name, versions);
       tagsOf.set(name, {

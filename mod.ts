@@ -3,16 +3,20 @@
 
 export { definePlugin, defineTool, ToolError } from "./src/plugins/sdk.ts";
 export type {
+  CommandResult,
   ExecOptions,
   ExecResult,
   HookAnswer,
   HookInput,
+  PluginCommand,
   PluginContext,
   PluginDefinition,
   PluginFiles,
   PluginHook,
+  PluginIds,
   PluginSkill,
   PluginTool,
+  PluginWorker,
 } from "./src/plugins/sdk.ts";
 
 if (import.meta.main) {

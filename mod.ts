@@ -20,16 +20,20 @@ export type {
   Usage,
 } from "./src/provider/provider.ts";
 export type {
+  CommandResult,
   ExecOptions,
   ExecResult,
   HookAnswer,
   HookInput,
+  PluginCommand,
   PluginContext,
   PluginDefinition,
   PluginFiles,
   PluginHook,
+  PluginIds,
   PluginSkill,
   PluginTool,
+  PluginWorker,
 } from "./src/plugins/sdk.ts";
 
 if (import.meta.main) {

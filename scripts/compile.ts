@@ -41,6 +41,8 @@ try {
     "./plugins",
     ...(values.target ? [`--target=${values.target}`] : []),
     entry,
+    // Workers of plugins begin in a file of their own.
+    "./src/plugins/worker-entry.ts",
     "--outfile",
     join(aside, basename(outfile)),
   ], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });

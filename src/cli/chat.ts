@@ -5,30 +5,24 @@ import { turn } from "../loop/turn.ts";
 import { interactive } from "../ui/terminal/terminal.ts";
 import { VERSION } from "../version.ts";
 import type { Options } from "./args.ts";
-import { contextCommands } from "./context-commands.ts";
-import { pluginCommands } from "./plugin-commands.ts";
-import { promptCommands } from "./prompt-commands.ts";
 import type { Setup } from "./setup.ts";
+import { slashCommands } from "./slash-commands.ts";
 
 export async function chat(options: Options, setup: Setup, suggestion?: string): Promise<number> {
   const { model, workspace } = setup;
   // What was not begun is not made by looking at it.
   let begun = options.continue || options.resume !== undefined;
   const queue: { text: string }[] = [];
-  const builtIn = [
-    ...contextCommands(() => begun ? setup.session() : null, setup.turnDeps),
-    ...pluginCommands(setup.plugins, workspace),
-  ];
-  const prompts = promptCommands(await setup.knowledge.commands(), builtIn);
+  const { commands, warnings } = await slashCommands(setup, () => begun ? setup.session() : null);
   return await interactive({
     info: [
       `nanocode ${VERSION} · ${model.provider.id}/${model.model} · ${workspace.cwd}`,
-      ...[...setup.warnings, ...prompts.warnings].map((warning) => `warning: ${warning}`),
+      ...[...setup.warnings, ...warnings].map((warning) => `warning: ${warning}`),
       suggestion ? `Try: ${suggestion}` : "/help lists the commands",
     ].join("\n"),
     historyFile: join(workspace.home, "history"),
     ...(options.words.length > 0 ? { first: options.words.join(" ") } : {}),
-    commands: [...builtIn, ...prompts.commands],
+    commands,
     run(text, source, { signal, ask }) {
       begun = true;
       return turn(setup.session(), { text, source }, {

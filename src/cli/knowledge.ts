@@ -7,7 +7,7 @@ import type { FoundCommands } from "../knowledge/commands.ts";
 import type { Places } from "../knowledge/places.ts";
 import type { Skill } from "../knowledge/skills.ts";
 import { escapeGlob, type Rule } from "../permission/rules.ts";
-import type { Plugin } from "../plugins/manifest.ts";
+import { extensionOf, type Plugin } from "../plugins/manifest.ts";
 import type { Options } from "./args.ts";
 import { projectRoot, type Workspace } from "./workspace.ts";
 
@@ -35,10 +35,19 @@ export async function openKnowledge(
   const places = (): Places => ({
     ...workspace,
     project: options.noProjectText ? "none" : projectRoot(workspace) === null ? "shared" : "own",
-    folders: plugins().filter(({ tier }) => tier !== "built-in").map(({ folder, tier }) => ({
-      folder,
-      tier: tier === "project" ? "project" : "user",
-    })),
+    folders: plugins().flatMap((plugin) => {
+      const { folder, tier, settings } = plugin;
+      const { rules = [] } = extensionOf(plugin).contributes ?? {};
+      // Skills of the binary are `builtIn`, and it has no commands.
+      if (tier === "built-in" && rules.length === 0) return [];
+      return [{
+        folder,
+        name: plugin.manifest.name,
+        tier: tier === "flag" ? "user" as const : tier,
+        rules,
+        only: settings?.only ?? {},
+      }];
+    }),
   });
   // A session that goes on keeps the rules it began with.
   const goesOn = options.continue || options.resume !== undefined;

@@ -29,7 +29,7 @@ export async function modelsCommand(
     (await bundled(program.assets, program.bundled)).plugins,
     { home, root: projectRoot(workspace), flags: options.plugins, cwd },
     new TrustStore(home),
-    { more: await configuredPlugins(workspace, options.config)() },
+    { configured: await configuredPlugins(workspace, options.config)() },
   );
   const model = options.model ?? config.model;
   const { provider } = await chooseModel({

@@ -123,7 +123,7 @@ async function findPlugin(name: string | undefined, workspace: Workspace): Promi
   const { home, cwd } = workspace;
   const all = [
     ...await discover({ home, root: projectRoot(workspace), flags: [], cwd }),
-    ...(await configuredPlugins(workspace)()).filter(({ folder }) =>
+    ...(await configuredPlugins(workspace)()).found.filter(({ folder }) =>
       folder !== "" && !isInside(new PluginCache(home).folder, folder)
     ),
   ];

@@ -2,6 +2,7 @@
 
 import { bundled } from "../plugins/bundled.ts";
 import { openPlugins } from "../plugins/open.ts";
+import { NO_SETTINGS, type Settings } from "../plugins/settings.ts";
 import { TrustStore } from "../plugins/trust.ts";
 import { visible, visibleJson } from "../ui/text.ts";
 import { configuredPlugins } from "./configured.ts";
@@ -16,16 +17,19 @@ export async function listPlugins(
   const { home, cwd } = workspace;
   const { plugins } = await bundled(program.assets, program.bundled);
   const folders = { home, root: projectRoot(workspace), flags: [], cwd };
-  const more = await configuredPlugins(workspace)();
-  const { states } = await openPlugins(plugins, folders, new TrustStore(home), { more });
+  const configured = await configuredPlugins(workspace)();
+  const { states } = await openPlugins(plugins, folders, new TrustStore(home), { configured });
   if (json) {
-    const rows = states.map(({ name, tier, version, folder, why }) => ({
+    const rows = states.map(({ name, tier, version, folder, why, settings = NO_SETTINGS }) => ({
       name,
       state: why === null ? "on" : "off",
       tier,
       version,
       folder,
       why,
+      /** Names of what the config files set, never the values. */
+      settings: Object.keys(settings.values),
+      only: settings.only,
       /** What is used in its place. */
       shadowedBy: why === null
         ? null
@@ -36,11 +40,22 @@ export async function listPlugins(
   const width = (field: "name" | "version") =>
     Math.max(...states.map((state) => state[field].length));
   const [names, versions] = [width("name"), width("version")];
-  return states.map(({ name, tier, version, why }) =>
+  return states.map(({ name, tier, version, why, settings }) =>
     visible(
       `${name.padEnd(names)}  ${tier.padEnd(8)}  ${version.padEnd(versions)}  ${
-        why === null ? "on" : `off: ${why}`
+        why === null ? ["on", ...settingLines(settings)].join("; ") : `off: ${why}`
       }`,
     ) + "\n"
   ).join("");
+}
+
+/** What the config files set, in a few words; of values nothing is shown. */
+function settingLines({ values, only }: Settings = NO_SETTINGS): string[] {
+  const names = Object.keys(values);
+  return [
+    ...Object.entries(only).map(([kind, list = []]) =>
+      `only the ${kind} ${list.join(", ") || "(none)"}`
+    ),
+    ...(names.length === 0 ? [] : [`set: ${names.join(", ")}`]),
+  ];
 }

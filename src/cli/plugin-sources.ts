@@ -3,7 +3,13 @@
 
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { type ConfiguredPlugin, loadConfig, type LoadedConfig } from "../config/config.ts";
+import {
+  type ConfiguredPlugin,
+  loadConfig,
+  type LoadedConfig,
+  type PluginEntry,
+  withSource,
+} from "../config/config.ts";
 import { setInConfig } from "../config/edit.ts";
 import { isInside } from "../permission/paths.ts";
 import { PluginCache } from "../plugins/cache.ts";
@@ -101,7 +107,7 @@ export class PluginSources {
     if (tier === undefined) {
       const folder = [this.#places.root && join(this.#places.root, ".nanocode"), this.#places.home]
         .flatMap((base) => base ? [join(base, "plugins", name)] : []).find(existsSync);
-      const names = [...new Set(this.#loaded.plugins.map((one) => one.name))].join(", ") || "none";
+      const names = [...new Set(this.#configuredAll.map((one) => one.name))].join(", ") || "none";
       throw new UserError(
         folder
           ? `${name} is a folder, not named by a config.json`
@@ -117,7 +123,7 @@ export class PluginSources {
 
   /** Resolves sources anew. What wants more than before is asked for, the rest is taken. */
   async update(name: string | undefined): Promise<number> {
-    const wanted = this.#loaded.plugins.filter((one) => name === undefined || one.name === name);
+    const wanted = this.#configuredAll.filter((one) => name === undefined || one.name === name);
     if (wanted.length === 0) {
       throw new UserError(
         name === undefined
@@ -168,7 +174,7 @@ export class PluginSources {
    * and asked for. `frozen`: the lock does not change; what does not fit is an error.
    */
   async sync(frozen: boolean): Promise<number> {
-    const { plugins: configured } = this.#loaded;
+    const configured = this.#configuredAll;
     const exit = await each(configured, (plugin) => this.#sync(plugin, frozen));
     for (const tier of ["project", "user"] as const) {
       if (tier === "project" && this.#places.root === null) continue;
@@ -237,7 +243,12 @@ export class PluginSources {
   }
 
   async #configure(tier: Tier, name: string, text: string): Promise<void> {
-    await setInConfig(this.#configPath(tier), ["plugins", name], text, this.#locks);
+    // Settings that stand there already stay.
+    const isShort = ({ enabled, config, only }: PluginEntry) =>
+      enabled === undefined && config === undefined && only === undefined;
+    const entry = this.#loaded.plugins.find((one) => one.name === name && one.tier === tier);
+    const key = ["plugins", name, ...(entry === undefined || isShort(entry) ? [] : ["source"])];
+    await setInConfig(this.#configPath(tier), key, text, this.#locks);
   }
 
   /** The entry when this person agreed to it; a lock alone is only what the repository says. */
@@ -257,7 +268,11 @@ export class PluginSources {
   }
 
   #configured(name: string, tier: Tier): ConfiguredPlugin | undefined {
-    return this.#loaded.plugins.find((one) => one.name === name && one.tier === tier);
+    return this.#configuredAll.find((one) => one.name === name && one.tier === tier);
+  }
+
+  get #configuredAll(): ConfiguredPlugin[] {
+    return withSource(this.#loaded.plugins);
   }
 
   get #locks(): string {

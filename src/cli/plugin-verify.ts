@@ -1,7 +1,7 @@
 // `nanocode plugin verify`: are config.json, lock and cache one? Every file is hashed again. For scripts, the exit
 // code says what is wrong.
 
-import { type ConfiguredPlugin, loadConfig } from "../config/config.ts";
+import { type ConfiguredPlugin, loadConfig, withSource } from "../config/config.ts";
 import { type CacheState, PluginCache } from "../plugins/cache.ts";
 import { readPlugin } from "../plugins/discover.ts";
 import { lockPath } from "../plugins/fetched.ts";
@@ -22,7 +22,7 @@ export async function verifyPlugins(
 ): Promise<number> {
   const { home, root } = workspace;
   const places = { home, root: projectRoot(workspace) };
-  const { plugins } = await loadConfig({ home, root });
+  const plugins = withSource((await loadConfig({ home, root })).plugins);
   const cache = new PluginCache(home);
   const rows: [name: string, verdict: Verdict, why: string][] = [];
   for (const tier of ["user", "project"] as const) {

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { fillCommand, type FoundCommands, type PromptCommand } from "../knowledge/commands.ts";
 import { UserError } from "../runtime/errors.ts";
 import type { UserInput } from "../loop/turn.ts";
+import type { CommandResult } from "../plugins/sdk.ts";
 import {
   builtInCommands,
   type Command,
@@ -34,6 +35,15 @@ export function promptCommands(
   };
 }
 
+/** Commands beside those of files. */
+export interface OtherCommands {
+  names: readonly string[];
+  run(name: string, args: string): Promise<CommandResult>;
+}
+
+/** What `-p` sends, or what a command shows instead. */
+export type HeadlessInput = UserInput & { output?: string };
+
 /**
  * What `-p` sends: a prompt that begins with the name of a command, filled; any other as it is.
  *
@@ -45,7 +55,8 @@ export async function headlessInput(
   prompt: string,
   find: () => Promise<FoundCommands>,
   warn: (message: string) => void,
-): Promise<UserInput> {
+  plugins: () => Promise<OtherCommands> = () => Promise.resolve(NONE),
+): Promise<HeadlessInput> {
   const typed = prompt.startsWith(words) ? parseCommand(words) : null;
   // A single path is no command: `/tmp is full`.
   if (typed === null || existsSync(`/${typed.name}`)) return { text: prompt, source: "typed" };
@@ -53,14 +64,25 @@ export async function headlessInput(
   for (const warning of warnings) warn(warning);
   const command = commands.find(({ name }) => name === typed.name);
   if (!command) {
-    const names = commands.map(({ name }) => name);
+    const others = await plugins();
+    if (others.names.includes(typed.name)) {
+      const result = await others.run(typed.name, typed.args);
+      if ("output" in result) return { text: "", source: "command", output: result.output };
+      return { text: result.prompt + prompt.slice(words.length), source: "command" };
+    }
+    const names = [...commands.map(({ name }) => name), ...others.names];
     const hint = names.length === 0
-      ? "Commands of -p are files in .nanocode/commands."
+      ? "Commands of -p are files in .nanocode/commands, and those of plugins."
       : `With -p there are ${names.map((name) => `/${name}`).join(", ")}.`;
     throw new UserError(unknownCommand(typed.name, names).split(" /help")[0] ?? "", hint);
   }
   return { text: filled(command, typed.args) + prompt.slice(words.length), source: "command" };
 }
+
+const NONE: OtherCommands = {
+  names: [],
+  run: () => Promise.reject(new Error("there is none")),
+};
 
 /** @throws {UserError} where nothing would be sent */
 function filled(command: PromptCommand, args: string): string {

@@ -79,7 +79,7 @@ export async function setUp(
     folders: { home, root: projectRoot(workspace), flags: options.plugins, cwd },
     trust: new TrustStore(home),
     digest: options.trustDigest,
-    more: configuredPlugins(workspace, options.config, configured),
+    configured: configuredPlugins(workspace, options.config, configured),
     skills: (ctx) => skillsFor(knowledge.found.skills, ctx),
     reloadKnowledge: () => knowledge.reload(),
     core,

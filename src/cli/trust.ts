@@ -25,8 +25,8 @@ export const TRUST_OPTIONS = {
 async function itemsOf(workspace: Workspace, store: TrustStore): Promise<TrustItem[]> {
   const { home, cwd } = workspace;
   const root = projectRoot(workspace);
-  const more = await configuredPlugins(workspace)();
-  return (await openPlugins([], { home, root, flags: [], cwd }, store, { more })).items;
+  const configured = await configuredPlugins(workspace)();
+  return (await openPlugins([], { home, root, flags: [], cwd }, store, { configured })).items;
 }
 
 export async function trustCommand(
@@ -115,8 +115,8 @@ export async function askTrust(workspace: Workspace): Promise<void> {
   const root = projectRoot(workspace);
   if (root === null) return;
   const store = new TrustStore(home);
-  const more = await configuredPlugins(workspace)();
-  const { pending } = await openPlugins([], { home, root, flags: [], cwd }, store, { more });
+  const configured = await configuredPlugins(workspace)();
+  const { pending } = await openPlugins([], { home, root, flags: [], cwd }, store, { configured });
   if (pending.length === 0) return;
   const text = pending.map((item) => describe(item, store, root));
   process.stdout.write(

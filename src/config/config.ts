@@ -23,18 +23,33 @@ export interface Config {
   };
   permissions: { allow: string[]; ask: string[]; deny: string[]; yolo: boolean };
   bash: { env: string[] };
-  /** NAME → SOURCE, the project's over the user's: to be shown. What is used is `LoadedConfig.plugins`. */
-  plugins: Record<string, string>;
   registry?: string;
   catalogues: string[];
 }
 
-/** A plugin that a config file asks for; both layers may name one, and the project's may be untrusted. */
-export interface ConfiguredPlugin {
-  name: string;
-  source: string;
-  tier: "user" | "project";
+/** What of a plugin's contributions is used; absent: all of a kind. */
+export interface Only {
+  tools?: readonly string[] | undefined;
+  skills?: readonly string[] | undefined;
+  rules?: readonly string[] | undefined;
 }
+
+/** What one config file says of a plugin; both layers may name one, and the project's may be untrusted. */
+export interface PluginEntry {
+  name: string;
+  tier: "user" | "project";
+  /** Path of the config file. */
+  file: string;
+  /** Absent: for a plugin that comes from elsewhere. */
+  source?: string | undefined;
+  enabled?: boolean | undefined;
+  /** As written; the plugin's manifest says what is right. */
+  config?: Readonly<Record<string, unknown>> | undefined;
+  only?: Only | undefined;
+}
+
+/** A plugin that a config file asks for. */
+export type ConfiguredPlugin = Pick<PluginEntry, "name" | "tier"> & { source: string };
 
 export interface LoadedConfig {
   config: Config;
@@ -42,7 +57,15 @@ export interface LoadedConfig {
   origins: ReadonlyMap<string, string>;
   /** What of the project's file was not taken, for people. */
   warnings: string[];
-  plugins: ConfiguredPlugin[];
+  /** The user's, then the project's. */
+  plugins: PluginEntry[];
+}
+
+/** Those that come from a source. */
+export function withSource(entries: readonly PluginEntry[]): ConfiguredPlugin[] {
+  return entries.flatMap(({ name, tier, source }) =>
+    source === undefined ? [] : [{ name, tier, source }]
+  );
 }
 
 export const DEFAULTS: Config = {
@@ -52,7 +75,6 @@ export const DEFAULTS: Config = {
   context: { outputTokens: 2500, readTokens: 6000, files: "inline", bashTimeout: 60 },
   permissions: { allow: [], ask: [], deny: [], yolo: false },
   bash: { env: [] },
-  plugins: {},
   catalogues: [],
 };
 
@@ -107,18 +129,23 @@ export async function loadConfig(
 
   apply(config, flags, "flags", origins);
   const plugins = [
-    ...Object.entries(user?.plugins ?? {}).map(([name, source]) => ({
-      name,
-      source,
-      tier: "user" as const,
-    })),
-    ...Object.entries(project?.plugins ?? {}).map(([name, source]) => ({
-      name,
-      source,
-      tier: "project" as const,
-    })),
+    ...entriesOf(user, "user", userPath),
+    ...entriesOf(project, "project", projectPath),
   ];
   return { config, origins, warnings, plugins };
+}
+
+function entriesOf(
+  layer: ConfigFile | null,
+  tier: PluginEntry["tier"],
+  file: string,
+): PluginEntry[] {
+  return Object.entries(layer?.plugins ?? {}).map(([name, value]) => ({
+    name,
+    tier,
+    file,
+    ...(typeof value === "string" ? { source: value } : value),
+  }));
 }
 
 /** Reads and validates one file; null when it is absent. Comments, trailing commas and a BOM are fine. */
@@ -168,7 +195,7 @@ export async function readConfigFile(
 function narrow(project: ConfigFile, config: Config, path: string, warnings: string[]): ConfigFile {
   const out = structuredClone(project);
   for (const [key, value] of leaves(project)) {
-    // What they name is used once it is trusted (plugins/trust.ts).
+    // What they name is used once it is trusted (plugins/trust.ts), what they set is checked there, too.
     if (key.startsWith("plugins.")) continue;
     if (!PROJECT_KEYS.includes(key)) {
       remove(out, key);
@@ -191,7 +218,7 @@ function apply(
   origins: Map<string, string>,
 ): void {
   for (const [key, value] of leaves(layer)) {
-    if (key === "$schema") continue;
+    if (key === "$schema" || key.startsWith("plugins.")) continue;
     const [head = "", ...rest] = key.split(".");
     const target = rest.length === 0 ? config : config[head as keyof Config];
     const name = rest.length === 0 ? head : rest.join(".");
@@ -225,7 +252,8 @@ function remove(config: ConfigFile, key: string): void {
   else delete (fields[head] as Record<string, unknown>)[name];
 }
 
-function explain(issue: z.core.$ZodIssue, value: unknown, schema: z.ZodType): string {
+function explain(given: z.core.$ZodIssue, value: unknown, schema: z.ZodType): string {
+  const issue = innerIssue(given);
   const path = issue.path.map(String).join(".");
   if (issue.code === "unrecognized_keys") {
     const key = issue.keys[0] ?? "";
@@ -241,6 +269,15 @@ function explain(issue: z.core.$ZodIssue, value: unknown, schema: z.ZodType): st
   }`;
 }
 
+/** Of a choice: what is wrong within the alternative that is of the right kind at all. */
+function innerIssue(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== "invalid_union") return issue;
+  const near = issue.errors.find(([first]) =>
+    first !== undefined && (first.path.length > 0 || first.code !== "invalid_type")
+  )?.[0];
+  return near ? { ...near, path: [...issue.path, ...near.path] } : issue;
+}
+
 function knownKeys(root: z.ZodType, path: PropertyKey[]): string[] {
   let schema: unknown = root;
   for (const key of path) {
@@ -253,11 +290,12 @@ function knownKeys(root: z.ZodType, path: PropertyKey[]): string[] {
 interface ObjectLike {
   shape?: Record<string, unknown>;
   valueType?: unknown;
+  options?: unknown[];
 }
 
-/** Looks through `.optional()`. */
+/** Looks through `.optional()`, and into the objects of a choice. */
 function unwrap(schema: unknown): ObjectLike | undefined {
-  const optional = schema as { unwrap?: () => unknown; shape?: unknown };
+  const optional = schema as { unwrap?: () => unknown } & ObjectLike;
   if (optional?.unwrap && !optional.shape) return unwrap(optional.unwrap());
-  return schema as ObjectLike | undefined;
+  return optional?.options?.map(unwrap).find((option) => option?.shape) ?? optional;
 }

@@ -25,6 +25,22 @@ const provider = z.strictObject({
   }).optional(),
 });
 
+/** What a plugin's own settings may be is in its manifest: src/plugins/settings.ts checks them. */
+const plugin = z.union([
+  z.string().min(1),
+  z.strictObject({
+    /** src/plugins/sources.ts; absent for settings of a plugin of a folder, or of a built-in one. */
+    source: z.string().min(1).optional(),
+    enabled: z.boolean().optional(),
+    config: z.record(z.string(), z.unknown()).optional(),
+    only: z.strictObject({
+      tools: strings.optional(),
+      skills: strings.optional(),
+      rules: strings.optional(),
+    }).optional(),
+  }),
+], { error: 'must be a SOURCE, or {"source", "enabled", "config", "only"}' });
+
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
   model: z.string().min(1).optional(),
@@ -52,8 +68,7 @@ export const configSchema = z.strictObject({
     deny: strings.optional(),
     yolo: z.boolean().optional(),
   }).optional(),
-  /** NAME → SOURCE (src/plugins/sources.ts). */
-  plugins: z.record(z.string().regex(/^[a-z0-9][a-z0-9.-]{0,63}$/), z.string().min(1)).optional(),
+  plugins: z.record(z.string().regex(/^[a-z0-9][a-z0-9.-]{0,63}$/), plugin).optional(),
   /** Address of the npm registry that plugins are fetched from. */
   registry: z.url({ protocol: /^https?$/ }).optional(),
   /** marketplace.json files that `nanocode plugin search` looks into: paths or https addresses. */

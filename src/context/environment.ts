@@ -15,6 +15,8 @@ const COMMANDS = "git gh rg jq curl make docker python3 node npm bun deno go car
 export interface RuleText {
   /** Whose they are; who reads them should know. */
   tier: "user" | "project";
+  /** Name of the plugin that brings it. */
+  plugin?: string;
   /** Path of the file as the model would write it, one line. */
   shown: string;
   text: string;
@@ -77,8 +79,11 @@ export function rulesText(rules: readonly (RuleText & { globs: readonly string[]
   return [LATER_RULES, ...blocks].join("\n");
 }
 
-function ruleLines({ tier, shown, text, note }: RuleText, what = ""): string[] {
-  const title = `${tier === "user" ? "User" : "Project"} rules: ${shown}${what}`;
+function ruleLines({ tier, plugin, shown, text, note }: RuleText, what = ""): string[] {
+  const whose = plugin !== undefined
+    ? `Rules of the ${tier === "project" ? "project's " : ""}plugin ${plugin}`
+    : `${tier === "user" ? "User" : "Project"} rules`;
+  const title = `${whose}: ${shown}${what}`;
   return [
     `--- ${title.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "?")} ---`,
     ...(text === "" ? [] : [withoutTitles(text)]),

@@ -45,11 +45,11 @@ export interface FoundCommands {
 export async function findCommands(places: Places): Promise<FoundCommands> {
   const found = new Map<string, PromptCommand>();
   const warnings: string[] = [];
-  for (const { folder, tier, within } of placesOf(places, "commands")) {
+  for (const { folder, tier, within, plugin } of placesOf(places, "commands")) {
     for (const path of markdownIn(folder)) {
       const shown = oneLine(tier === "project" ? relative(places.cwd, path) : path);
       const name = basename(path).replace(/\.md$/i, "");
-      const file = readTextFile({ path, tier, shown, within }, MAX_TEXT);
+      const file = readTextFile({ path, tier, shown, within, plugin }, MAX_TEXT);
       const fault = "fault" in file
         ? file.fault
         : NAME.test(name)

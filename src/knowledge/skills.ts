@@ -42,6 +42,8 @@ export interface Skill {
   tier: Tier;
   /** No link of its files may lead out of this folder. */
   within: string | null;
+  /** Name of the plugin that it belongs to. */
+  plugin?: string;
 }
 
 export interface FoundSkills {
@@ -55,11 +57,18 @@ export interface FoundSkills {
 export async function findSkills(places: readonly Place[], cwd: string): Promise<FoundSkills> {
   const found = new Map<string, Skill>();
   const warnings: string[] = [];
-  for (const place of places) {
+  for (const { only, plugin = "", ...place } of places) {
+    const missing = new Set(only);
     for (const name of namesIn(place.folder, (name) => !name.startsWith("."))) {
       if (!isThere(join(place.folder, name, SKILL_FILE))) continue;
-      const skill = await readSkill({ ...place, folder: join(place.folder, name) }, cwd, warnings);
-      if (skill !== null && !found.has(skill.name)) found.set(skill.name, skill);
+      const at = { ...place, folder: join(place.folder, name), ...(plugin ? { plugin } : {}) };
+      const skill = await readSkill(at, cwd, warnings);
+      if (skill === null || (only !== undefined && !only.includes(skill.name))) continue;
+      missing.delete(skill.name);
+      if (!found.has(skill.name)) found.set(skill.name, skill);
+    }
+    for (const name of missing) {
+      warnings.push(`plugins.${plugin}.only.skills names ${name}, which ${plugin} has not`);
     }
   }
   const skills = [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -96,9 +105,9 @@ async function readSkill(place: Place, cwd: string, warnings: string[]): Promise
   return { ...place, name, description: inOneLine(description) };
 }
 
-function fileOf({ folder, tier, within }: Place, cwd: string) {
+function fileOf({ folder, tier, within, plugin }: Place, cwd: string) {
   const path = join(folder, SKILL_FILE);
-  return { path, tier, within, shown: oneLine(shownPath(path, cwd)) };
+  return { path, tier, within, plugin, shown: oneLine(shownPath(path, cwd)) };
 }
 
 /** Relative where it lies in the working folder: as Read takes it. */
@@ -196,7 +205,10 @@ export function alreadyLoaded(name: string, where: string): string {
 }
 
 /** The skills as a tool sees them: what `body` gives is what the model should see, and is recorded as loaded. */
-export function skillsFor(skills: readonly Skill[], { session, loaded }: ToolContext) {
+export function skillsFor(
+  skills: readonly Skill[],
+  { session, loaded }: Pick<ToolContext, "session" | "loaded">,
+) {
   return skills.map((skill) => ({
     name: skill.name,
     description: skill.description,

@@ -38,6 +38,8 @@ export interface Candidate {
   shown: string;
   /** Real path of the folder out of which no link may lead; null: any link is the user's own. */
   within: string | null;
+  /** Name of the plugin that it belongs to. */
+  plugin?: string | undefined;
 }
 
 export interface TextFile {
@@ -55,7 +57,7 @@ export interface TextFile {
 
 /** The text of a file of which at most `max` bytes are shown; `fault` says why it must not be used. */
 export function readTextFile(
-  { path, tier, shown, within }: Candidate,
+  { path, tier, shown, within, plugin }: Candidate,
   max: number,
 ): TextFile | { fault: string } {
   try {
@@ -65,7 +67,8 @@ export function readTextFile(
     }
     const real = realpathSync(path);
     if (within !== null && !isInside(within, real)) {
-      return { fault: `${shown} is a link out of the workspace, to ${oneLine(real)}` };
+      const place = plugin === undefined ? "the workspace" : `the plugin ${plugin}`;
+      return { fault: `${shown} is a link out of ${place}, to ${oneLine(real)}` };
     }
     return readReal(real, shown, max);
   } catch (error) {

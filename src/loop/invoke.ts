@@ -23,7 +23,7 @@ import {
   type ToolLimits,
   type ToolOutput,
 } from "../tools/tool.ts";
-import { type Asked, permit, type PermitEnv } from "./permit.ts";
+import { type Asked, permit, type PermitEnv, putQuestion } from "./permit.ts";
 import { storedResult } from "./session.ts";
 
 /** What a call needs from the turn around it. */
@@ -206,9 +206,11 @@ function finish(output: ToolOutput, tr: string, env: InvokeEnv): Omit<Outcome, "
 }
 
 function contextFor(call: RecordedCall, tr: string, env: InvokeEnv): ToolContext {
-  const { session, host, limits, signal, turn, step } = env;
+  const { session, host, limits, signal, turn, step, ask } = env;
+  const { id, root, cwd, parent } = session;
+  const asked = { call: call.id, tool: call.name };
   return {
-    session: { id: session.id, root: session.root, cwd: session.cwd },
+    session: { id, root, cwd, parent },
     call: { id: call.id, tr, turn, step },
     host,
     signal,
@@ -221,6 +223,7 @@ function contextFor(call: RecordedCall, tr: string, env: InvokeEnv): ToolContext
     },
     loaded: { where: (path) => session.loaded.get(path) ?? null, add: () => {} },
     batch: undefined,
+    ...(ask ? { ask: (question) => putQuestion(question, asked, { ask, signal }) } : {}),
     emit: (text) => env.emit({ type: "call_output", call: call.id, text }),
     openOutput: () => openSink(session.blobs),
     keep: (bytes, name) => session.blobs.keep(bytes, name),

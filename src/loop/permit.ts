@@ -4,6 +4,7 @@
 import { grantText, needsPerson } from "../permission/grants.ts";
 import { decide, describe, type Policy } from "../permission/policy.ts";
 import type { Effect } from "../session/records.ts";
+import type { Question } from "../tools/tool.ts";
 import type { EventBody } from "./events.ts";
 import type { Session } from "./session.ts";
 
@@ -16,6 +17,8 @@ export interface AskRequest {
   preview: string;
   reason: string;
   scope: string;
+  /** Set: no permission is asked for, but this. */
+  question?: Question;
 }
 
 export interface Answer {
@@ -24,9 +27,21 @@ export interface Answer {
   remember?: boolean;
   /** The user's words, told to the model. */
   reason?: string;
+  /** The answer to a question in words. */
+  text?: string;
 }
 
 export type Ask = (request: AskRequest, signal: AbortSignal) => Promise<Answer>;
+
+/** Puts a question of a call in words; null when it was not answered. */
+export async function putQuestion(
+  question: Question,
+  { call, tool }: Pick<AskRequest, "call" | "tool">,
+  { ask, signal }: { ask: Ask; signal: AbortSignal },
+): Promise<string | null> {
+  const nothing = { title: "", effects: [], preview: "", reason: "", scope: "" };
+  return (await ask({ call, tool, ...nothing, question }, signal)).text ?? null;
+}
 
 /** A question that was put, and its answer, for the records. */
 export interface Asked {

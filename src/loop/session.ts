@@ -40,6 +40,8 @@ export interface Session {
   /** Real path of the workspace. */
   readonly root: string;
   readonly cwd: string;
+  /** The session that this one was forked from. */
+  readonly parent: string | null;
   readonly log: SessionLog;
   readonly blobs: BlobStore;
   /** What the model was shown of files. */
@@ -80,6 +82,7 @@ export function openSession(log: SessionLog, blobs: BlobStore): Session {
     id: header.session,
     root: header.root,
     cwd: header.cwd,
+    parent: header.parent?.session ?? null,
     log,
     blobs,
     seen: new SeenFiles(),

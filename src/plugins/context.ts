@@ -8,28 +8,61 @@ import { isInside } from "../permission/paths.ts";
 import { replaceFile } from "../runtime/replace-file.ts";
 import type { Effect } from "../session/records.ts";
 import { type ToolContext, ToolError } from "../tools/tool.ts";
-import { type Capabilities, extensionOf, type Plugin } from "./manifest.ts";
+import { type Capabilities, extensionOf, type Plugin, type SettingValue } from "./manifest.ts";
+import { logLine } from "./log.ts";
+import { startWorker } from "./worker.ts";
 import type { ExecOptions, PluginContext, PluginFiles, PluginSkill } from "./sdk.ts";
 
 const EXEC_MS = 60_000;
 const MAX_OUTPUT = 10 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
+/** Characters. */
+const MAX_QUESTION = 4000;
+const MAX_CHOICES = 50;
+
+/** What is around a piece of a plugin while it runs: a tool's call, or a command of the person. */
+export type Surroundings = Pick<
+  ToolContext,
+  "session" | "call" | "host" | "signal" | "loaded" | "ask" | "emit"
+>;
 
 export interface PluginRuntime {
   plugin: Plugin;
   /** Settings as the user set them, by name. */
-  settings: Readonly<Record<string, string | number | boolean>>;
+  settings: Readonly<Record<string, SettingValue>>;
+  /** Takes secrets out of what is shown; absent: there are none. */
+  mask?(text: string): string;
   /** Skills as a call sees them. */
-  skills(ctx: ToolContext): readonly PluginSkill[];
+  skills(ctx: Surroundings): readonly PluginSkill[];
   /** Folder of the plugin's own data. */
   data: string;
 }
 
-/** Makes the context of one call. `effects`: what the call said it would do; permission was asked for that. */
-export function pluginContext(
-  { plugin, settings, skills, data }: PluginRuntime,
+/** Runs a piece of a plugin with its context; what it started in the background ends with it. */
+export async function withPluginContext<T>(
+  runtime: PluginRuntime,
   effects: readonly Effect[],
-  ctx: ToolContext,
+  ctx: Surroundings,
+  run: (ctx: PluginContext) => T | Promise<T>,
+): Promise<T> {
+  const end = new AbortController();
+  try {
+    return await run(pluginContext(runtime, effects, ctx, end.signal));
+  } finally {
+    end.abort();
+  }
+}
+
+/**
+ * Makes the context of one call. `effects`: what the call said it would do; permission was asked for that.
+ *
+ * @param end Aborted when the call is over, in any way.
+ */
+export function pluginContext(
+  { plugin, settings, skills, data, mask = (text) => text }: PluginRuntime,
+  effects: readonly Effect[],
+  ctx: Surroundings,
+  end: AbortSignal = ctx.signal,
 ): PluginContext {
   const { capabilities = {}, config = {} } = extensionOf(plugin);
   const { name } = plugin.manifest;
@@ -58,8 +91,49 @@ export function pluginContext(
     },
     fetch: (url, init) =>
       boundedFetch(name, capabilities, effects, url, { signal: ctx.signal, ...init }),
-    progress: (text) => ctx.emit(text),
+    progress: (text) => ctx.emit(mask(text)),
+    ids: {
+      project: ctx.session.root,
+      session: ctx.session.id,
+      turn: ctx.call.turn,
+      call: ctx.call.id,
+      parent: ctx.session.parent ?? null,
+    },
+    log(text) {
+      const { session: { id: session }, call: { id: call, turn } } = ctx;
+      try {
+        logLine(data, mask(text), { session, turn, call });
+      } catch (error) {
+        ctx.emit(`the plugin ${name} cannot write its log: ${(error as Error).message}`);
+      }
+    },
+    ask: (question, { choices = [] } = {}) =>
+      askPerson(name, mask(question), choices.map(mask), ctx),
+    worker: (path) => startWorker(plugin, path, AbortSignal.any([ctx.signal, end])),
   };
+}
+
+async function askPerson(
+  plugin: string,
+  text: string,
+  choices: readonly string[],
+  { ask, signal }: Surroundings,
+): Promise<string> {
+  if (text.trim() === "" || text.length > MAX_QUESTION || choices.length > MAX_CHOICES) {
+    throw new ToolError(
+      `the plugin ${plugin} asks a question that cannot be put: it needs 1 to ${MAX_QUESTION} characters and at most ${MAX_CHOICES} choices`,
+    );
+  }
+  if (!ask) {
+    throw new ToolError(
+      `the plugin ${plugin} wants to ask the user, and nobody can be asked here: there is no terminal. ` +
+        `The question was: ${text}`,
+    );
+  }
+  const answer = await ask({ from: `the plugin ${plugin}`, text, choices });
+  signal.throwIfAborted();
+  if (answer === null) throw new ToolError(`the user gave no answer to: ${text}`);
+  return answer;
 }
 
 function undeclared(plugin: string, what: string, how: string): ToolError {
@@ -90,7 +164,7 @@ function pluginFiles(
   { manifest: { name }, folder }: Plugin,
   { fs = {} }: Capabilities,
   effects: readonly Effect[],
-  { host, session: { root, cwd } }: ToolContext,
+  { host, session: { root, cwd } }: Surroundings,
 ): PluginFiles {
   /** Bytes as they were read, by real path: what a write expects to find. */
   const seen = new Map<string, Uint8Array>();
@@ -138,7 +212,7 @@ async function run(
   program: string,
   args: readonly string[],
   { cwd, timeoutMs = EXEC_MS }: ExecOptions,
-  ctx: ToolContext,
+  ctx: Surroundings,
 ) {
   const quoted = [program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
   let output = "";

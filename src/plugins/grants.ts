@@ -18,7 +18,9 @@ export function grantsOf(manifest: Manifest): string[] {
     ...tools.flatMap((
       { name, effects = [] },
     ) => [`tool:${name}`, ...effects.map((kind) => `tool:${name}:${kind}`)]),
-    ...commands.map(({ name }) => `command:${name}`),
+    ...commands.flatMap((
+      { name, effects = [] },
+    ) => [`command:${name}`, ...effects.map((kind) => `command:${name}:${kind}`)]),
     ...hooks.map(({ event, matcher }) =>
       `hook:${event}${matcher === undefined ? "" : `:${matcher}`}`
     ),

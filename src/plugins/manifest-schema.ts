@@ -8,6 +8,7 @@ import { nearest } from "../runtime/nearest.ts";
 import { VERSION } from "../version.ts";
 import { satisfies } from "./engines.ts";
 import { API_VERSIONS, EXTENSION, HOOK_EVENTS, type Manifest, PLUGIN_NAME } from "./manifest.ts";
+import { fits } from "./settings.ts";
 
 /** What OpenAI-style APIs take as the name of a function. */
 export const TOOL_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
@@ -40,11 +41,13 @@ const inputSchema = z.looseObject({ type: z.literal("object") }).superRefine((sc
   }
 });
 
+const effects = z.array(z.enum(["read", "write", "exec", "net", "spend"])).optional();
+
 const tool = z.object({
   name: named,
   description: z.string().min(1).max(4000),
   inputSchema,
-  effects: z.array(z.enum(["read", "write", "exec", "net", "spend"])).optional(),
+  effects,
   concurrencySafe: z.union([z.boolean(), z.literal("by-input")], {
     error: 'must be true, false or "by-input"',
   }).optional(),
@@ -93,7 +96,7 @@ const extension = z.object({
     apis: z.array(apiName).optional(),
     providers: z.array(provider).optional(),
     hooks: z.array(hook).optional(),
-    commands: z.array(z.object({ name: named, description: z.string() })).optional(),
+    commands: z.array(z.object({ name: named, description: z.string(), effects })).optional(),
     rules: z.array(z.object({ path: inside, globs: strings.optional() })).optional(),
   }).optional(),
   capabilities: z.object({
@@ -192,6 +195,13 @@ function faultOf({ extensions }: Manifest): string | null {
     return isRange
       ? `needs nanocode ${range}, this is ${VERSION}`
       : `${where}.engines.nanocode is ${JSON.stringify(range)}, which is no version range`;
+  }
+  const misfit = Object.entries(ours.config ?? {}).find(([, field]) =>
+    field.default !== undefined && !fits(field, field.default)
+  );
+  if (misfit) {
+    const [name, { default: value, type }] = misfit;
+    return `${where}.config.${name}.default is ${JSON.stringify(value)}, but its type is ${type}`;
   }
   const { tools = [], commands = [], apis = [], providers = [], hooks = [] } = ours.contributes ??
     {};

@@ -5,6 +5,7 @@
 import type { DeclaredProvider } from "../provider/choose.ts";
 import type { ToolSpec } from "../provider/provider.ts";
 import type { Effect } from "../session/records.ts";
+import type { Settings } from "./settings.ts";
 
 export const EXTENSION = "dev.nanocode";
 export const MANIFEST_FILE = "plugin.json";
@@ -58,6 +59,8 @@ export interface HookDeclaration {
 export interface CommandDeclaration {
   name: string;
   description: string;
+  /** The most that it may do; more is a fault of the plugin. */
+  effects?: Effect["kind"][];
 }
 
 export interface RuleDeclaration {
@@ -77,10 +80,12 @@ export interface Capabilities {
   env?: string[];
 }
 
+export type SettingValue = string | number | boolean;
+
 /** A setting of the plugin. */
 export interface ConfigField {
   type: "string" | "integer" | "number" | "boolean";
-  default?: string | number | boolean;
+  default?: SettingValue;
   description?: string;
   /** Never shown, never written into a log. */
   secret?: boolean;
@@ -127,6 +132,8 @@ export interface Plugin {
   folder: string;
   /** Tree hash that was trusted or pinned: its code is used only as that. Absent: the user's own, as it is. */
   tree?: string;
+  /** What the config files set; absent: nothing. */
+  settings?: Settings;
   load(): Promise<PluginModule>;
 }
 

@@ -1,9 +1,12 @@
 // Which plugins a session has: those of the binary, the user's, the project's that are trusted, and those
-// of --plugin. Every other one is off with a reason. No code of a plugin runs here.
+// of --plugin, without what the config files switch off. Every other one is off with a reason. No code of a
+// plugin runs here.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PRESETS } from "../provider/profiles.ts";
+import type { PluginEntry } from "../config/config.ts";
+import { nearest } from "../runtime/nearest.ts";
 import { UserError } from "../runtime/errors.ts";
 import { discover, type Found, type PluginFolders } from "./discover.ts";
 import {
@@ -13,6 +16,7 @@ import {
   type Plugin,
   type Tier,
 } from "./manifest.ts";
+import { NO_SETTINGS, type Settings, settingsOf, strayEntries, switchedOff } from "./settings.ts";
 import { treeOf } from "./tree-hash.ts";
 import { digestOf, type TrustItem, type TrustStore } from "./trust.ts";
 
@@ -23,6 +27,15 @@ export interface PluginState {
   folder: string;
   version: string;
   why: string | null;
+  /** What the config files set, where it is used. */
+  settings?: Settings;
+}
+
+/** What config files say of plugins. */
+export interface Configured {
+  /** Plugins from elsewhere: fetched and pinned ones. */
+  found: readonly Found[];
+  entries: readonly PluginEntry[];
 }
 
 export interface OpenedPlugins {
@@ -42,16 +55,20 @@ const ORDER: readonly Tier[] = ["built-in", "user", "project", "flag"];
 
 /**
  * @param trust What was answered for the project's plugins.
- * @param options `digest` trusts for this run what it is the digest of; `more` are plugins from elsewhere
- * (fetched and pinned ones).
+ * @param options `digest` trusts for this run what it is the digest of; `env` is what settings may name.
  */
 export async function openPlugins(
   bundled: readonly Plugin[],
   folders: PluginFolders,
   trust: TrustStore,
-  { digest, more = [] }: { digest?: string | undefined; more?: readonly Found[] } = {},
+  { digest, configured, env = process.env }: {
+    digest?: string | undefined;
+    configured?: Configured | undefined;
+    env?: Readonly<Record<string, string | undefined>>;
+  } = {},
 ): Promise<OpenedPlugins> {
-  const found = [...await discover(folders), ...more];
+  const entries = configured?.entries ?? [];
+  const all = [...await discover(folders), ...configured?.found ?? []];
   const out: OpenedPlugins = {
     plugins: [],
     states: [],
@@ -60,8 +77,15 @@ export async function openPlugins(
     refused: new Set(),
     warnings: [],
   };
+  // What is switched off is not asked about, and nothing more is said of it.
+  const isOn = (one: Parameters<typeof stateOf>[0]) => {
+    const why = switchedOff(one.name, one.tier, entries);
+    if (why !== null) out.states.push({ ...stateOf(one), why });
+    return why === null;
+  };
+  const usable = bundled.filter((plugin) => isOn({ name: plugin.manifest.name, ...plugin }));
+  const found = all.filter(isOn);
   const { items, faults } = projectItems(found, folders.root, trust, digest, out);
-  const usable: Plugin[] = [...bundled];
   for (const one of found) {
     const why = one.fault ?? faults.get(one) ?? null;
     for (const warning of one.warnings) out.warnings.push(`plugin ${one.name}: ${warning}`);
@@ -95,12 +119,36 @@ export async function openPlugins(
     }
     byName.set(name, plugin);
   }
-  out.plugins = [...byName.values()];
+  out.plugins = [...byName.values()].map((plugin) => {
+    const { settings, warnings } = settingsOf(plugin, entries, env);
+    out.warnings.push(...warnings);
+    return { ...plugin, settings };
+  });
   out.states.push(...out.plugins.map((plugin) => ({
     ...stateOf({ name: plugin.manifest.name, ...plugin }),
     why: null,
+    settings: plugin.settings ?? NO_SETTINGS,
   })));
+  const known = [...bundled.map(({ manifest: { name }, tier }) => ({ name, tier })), ...all];
+  out.warnings.push(...strayEntries(entries, known));
+  missing(entries, known, out);
   return out;
+}
+
+/** Settings of the user's for a plugin that is not here: another project may have it, or its name is mistyped. */
+function missing(
+  entries: readonly PluginEntry[],
+  known: readonly { name: string }[],
+  out: OpenedPlugins,
+): void {
+  const names = known.map(({ name }) => name);
+  for (const { name, tier, file } of entries) {
+    if (tier === "project" || names.includes(name)) continue;
+    const near = nearest(name, names);
+    const why = `${file} names it, and there is none here${near ? ` (did you mean ${near}?)` : ""}`;
+    out.states.push({ ...stateOf({ name, tier, folder: "", manifest: null }), why });
+    if (near !== null) out.warnings.push(`plugin ${name}: ${why}`);
+  }
 }
 
 function stateOf(
@@ -184,10 +232,8 @@ export function trustItemOf({ manifest, folder }: Pick<Plugin, "manifest" | "fol
     files: Object.fromEntries(files.map(({ path, sha256 }) => [path, sha256])),
     shows: [
       ...(extension.entry === undefined ? [] : [`runs ${extension.entry}`]),
-      ...tools.map(({ name, effects = [] }) =>
-        `tool ${name}${effects.length > 0 ? ` (${effects.join(", ")})` : ""}`
-      ),
-      ...commands.map(({ name }) => `command /${name}`),
+      ...tools.map(({ name, effects }) => `tool ${name}${inBrackets(effects)}`),
+      ...commands.map(({ name, effects }) => `command /${name}${inBrackets(effects)}`),
       ...hooks.map(({ event, matcher, command }) =>
         `hook ${event}${matcher ? ` on ${matcher}` : ""}${
           command ? `: ${command.map(quoted).join(" ")}` : ""
@@ -210,6 +256,8 @@ export function trustItemOf({ manifest, folder }: Pick<Plugin, "manifest" | "fol
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word);
 }
+const inBrackets = (effects: readonly string[] = []) =>
+  effects.length > 0 ? ` (${effects.join(", ")})` : "";
 
 function powersOf({ fs = {}, net = [], exec = [], env = [] }: Capabilities): string[] {
   return [

@@ -3,16 +3,21 @@
 
 import { shortHash } from "../runtime/hash.ts";
 import type { Effect } from "../session/records.ts";
-import type { Tool, ToolContext, ToolEntry } from "../tools/tool.ts";
-import { pluginContext, type PluginRuntime } from "./context.ts";
+import { type Tool, type ToolContext, type ToolEntry, ToolError } from "../tools/tool.ts";
+import { type PluginRuntime, withPluginContext } from "./context.ts";
 import { definitionOf, type ImportOptions, importPlugin, PluginError } from "./load.ts";
-import { extensionOf, type Plugin, type ToolDeclaration } from "./manifest.ts";
-import type { PluginDefinition, PluginTool } from "./sdk.ts";
+import {
+  type CommandDeclaration,
+  extensionOf,
+  type Plugin,
+  type ToolDeclaration,
+} from "./manifest.ts";
+import type { PluginCommand, PluginDefinition, PluginTool } from "./sdk.ts";
 import { changedSince, snapshotOf } from "./tree-hash.ts";
 
 /** A plugin with its module, which is imported once, when it is first needed. */
 export class LoadedPlugin {
-  readonly plugin: Plugin;
+  #plugin: Plugin;
   readonly #options: ImportOptions;
   #definition: Promise<PluginDefinition> | undefined;
   readonly #made = Date.now();
@@ -20,8 +25,19 @@ export class LoadedPlugin {
   #snapshot: string | null = null;
 
   constructor(plugin: Plugin, options: ImportOptions = {}) {
-    this.plugin = plugin;
+    this.#plugin = plugin;
     this.#options = options;
+  }
+
+  get plugin(): Plugin {
+    return this.#plugin;
+  }
+
+  /** Takes up the settings of the same plugin as it was read again; says whether they are others. */
+  configure(same: Plugin): boolean {
+    const isOther = JSON.stringify(this.#plugin.settings) !== JSON.stringify(same.settings);
+    this.#plugin = same;
+    return isOther;
   }
 
   /** Would this plugin, as it was read again, be another one than what is loaded? */
@@ -62,16 +78,17 @@ export class LoadedPlugin {
   }
 }
 
+const fix = "make plugin.json and the code say the same";
+
 /** What is registered must be what was declared: nobody agreed to anything else. @throws {PluginError} */
 async function checkRegistered(
   { manifest }: Plugin,
-  { tools = [], apis = {} }: PluginDefinition,
+  { tools = [], apis = {}, commands = [] }: PluginDefinition,
 ): Promise<void> {
   const { inputSchema } = await import("../tools/arguments.ts");
   const { name } = manifest;
   const contributes = extensionOf({ manifest }).contributes ?? {};
   const declared = contributes.tools ?? [];
-  const fix = "make plugin.json and the code say the same";
   for (const tool of tools) {
     const same = declared.find((one) => one.name === tool.name);
     if (!same) {
@@ -100,9 +117,30 @@ async function checkRegistered(
       `speaks the API ${more}, which its manifest does not declare; ${fix}`,
     );
   }
+  checkCommands(name, contributes.commands ?? [], commands);
   const missing = declared.find((one) => !tools.some((tool) => tool.name === one.name));
   if (missing) {
     throw new PluginError(name, `declares the tool ${missing.name} but does not define it; ${fix}`);
+  }
+}
+
+/** @throws {PluginError} */
+function checkCommands(
+  plugin: string,
+  declared: readonly CommandDeclaration[],
+  defined: readonly PluginCommand[],
+): void {
+  const isIn = (list: readonly { name: string }[], name: string) =>
+    list.some((one) => one.name === name);
+  const more = defined.find(({ name }) => !isIn(declared, name));
+  if (more) {
+    const what = `defines the command ${more.name}, which its manifest does not declare; ${fix}`;
+    throw new PluginError(plugin, what);
+  }
+  const missing = declared.find(({ name }) => !isIn(defined, name));
+  if (missing) {
+    const what = `declares the command ${missing.name} but does not define it; ${fix}`;
+    throw new PluginError(plugin, what);
   }
 }
 
@@ -133,9 +171,12 @@ export function pluginTools(
   runtimeOf: (plugin: Plugin) => PluginRuntime,
 ): ToolNames {
   const warnings: string[] = [];
-  const all = loaded.flatMap((owner) =>
-    (extensionOf(owner.plugin).contributes?.tools ?? []).map((declared) => ({ owner, declared }))
-  );
+  const all = loaded.flatMap((owner) => {
+    const { tools = [] } = extensionOf(owner.plugin).contributes ?? {};
+    const only = owner.plugin.settings?.only.tools;
+    return tools.filter(({ name }) => only?.includes(name) ?? true)
+      .map((declared) => ({ owner, declared }));
+  });
   const entries = all.map(({ owner, declared }): ToolEntry => {
     const { manifest, tier } = owner.plugin;
     const others = all.filter((other) =>
@@ -191,8 +232,6 @@ function adapt(
   declared: ToolDeclaration,
   runtime: PluginRuntime,
 ): Tool {
-  const plugin = runtime.plugin.manifest.name;
-  const allowed = new Set<string>(declared.effects ?? []);
   /** What each call said it would do. */
   const said = new WeakMap<ToolContext["call"], readonly Effect[]>();
   return {
@@ -202,13 +241,7 @@ function adapt(
     example: tool.example,
     effects(input, ctx) {
       const effects = tool.effects?.(input) ?? [];
-      const more = effects.find(({ kind }) => !allowed.has(kind));
-      if (more) {
-        throw new PluginError(
-          plugin,
-          `would ${more.kind} in ${name}, which its manifest does not declare for it`,
-        );
-      }
+      checkEffects(runtime.plugin, name, declared.effects, effects);
       said.set(ctx.call, effects);
       return effects;
     },
@@ -216,6 +249,45 @@ function adapt(
       declared.concurrencySafe === "by-input"
         ? tool.isConcurrencySafe?.(input) ?? false
         : declared.concurrencySafe ?? false,
-    run: (input, ctx) => tool.run(input, pluginContext(runtime, said.get(ctx.call) ?? [], ctx)),
+    async run(input, ctx) {
+      const { mask = (text: string) => text } = runtime;
+      try {
+        const effects = said.get(ctx.call) ?? [];
+        const { output, summary } = await withPluginContext(
+          runtime,
+          effects,
+          ctx,
+          (own) => tool.run(input, own),
+        );
+        const line = summary === undefined ? {} : { summary: mask(summary) };
+        return { output: mask(output), ...line };
+      } catch (error) {
+        throw masked(error, mask);
+      }
+    },
   };
+}
+
+/** What is announced must have been declared. @throws {PluginError} */
+export function checkEffects(
+  { manifest }: Plugin,
+  name: string,
+  declared: readonly Effect["kind"][] = [],
+  effects: readonly Effect[],
+): void {
+  const more = effects.find(({ kind }) => !declared.includes(kind));
+  if (more) {
+    throw new PluginError(
+      manifest.name,
+      `would ${more.kind} in ${name}, which its manifest does not declare for it`,
+    );
+  }
+}
+
+/** The same fault without secrets; what is no fault of the tool's own words stays as it is. */
+export function masked(error: unknown, mask: (text: string) => string): unknown {
+  const message = error instanceof Error ? error.message : String(error);
+  const clean = mask(message);
+  if (clean === message) return error;
+  return error instanceof ToolError ? new ToolError(clean, error.observations) : new Error(clean);
 }

@@ -11,6 +11,8 @@ export { ToolError } from "../tools/tool.ts";
 /** What a running plugin tool may use. Files, programs and hosts are checked against its manifest. */
 export interface PluginContext {
   readonly session: { id: string; cwd: string };
+  /** Where this runs, for whatever crosses a process. */
+  readonly ids: PluginIds;
   /** Aborted when the user interrupts. */
   readonly signal: AbortSignal;
   /** Skills that exist in this session. */
@@ -34,6 +36,47 @@ export interface PluginContext {
   fetch(url: string | URL, init?: RequestInit): Promise<Response>;
   /** Live output for whoever watches. */
   progress(text: string): void;
+  /**
+   * Writes a line into the plugin's own log, `~/.nanocode/plugin-data/NAME/log.txt`, with time, session, turn and
+   * call. The file has a bound; secrets do not enter it.
+   */
+  log(text: string): void;
+  /**
+   * Asks the person. With `choices` the answer is one of them.
+   *
+   * @throws {ToolError} when nobody can be asked, or the person gave no answer.
+   */
+  ask(question: string, options?: { choices?: readonly string[] }): Promise<string>;
+  /**
+   * Starts a worker thread with a module of the plugin's folder, whose default export is a function: what it gives
+   * for a message is the answer to a request. The worker ends with this call.
+   *
+   * @throws {ToolError} when the module is not a file of the plugin.
+   */
+  worker(path: string): PluginWorker;
+}
+
+/** `call` is `/name` in a command; `parent` is the session that this one was forked from. */
+export interface PluginIds {
+  /** Real path of the workspace. */
+  project: string;
+  session: string;
+  turn: number;
+  call: string;
+  parent: string | null;
+}
+
+export interface PluginWorker {
+  /**
+   * Messages and answers are copied as by `structuredClone`.
+   *
+   * @throws {ToolError} for a fault of the worker, `timeoutMs` milliseconds without an answer, or an interrupt.
+   */
+  request(
+    message: unknown,
+    options?: { signal?: AbortSignal; timeoutMs?: number },
+  ): Promise<unknown>;
+  terminate(): Promise<void>;
 }
 
 export interface ExecOptions {
@@ -83,6 +126,19 @@ export interface PluginTool<I = unknown> {
   run(input: I, ctx: PluginContext): Promise<{ output: string; summary?: string }>;
 }
 
+/**
+ * What a command comes to: a prompt that is sent to the model as the person's, or text that only the person sees.
+ */
+export type CommandResult = { prompt: string } | { output: string };
+
+/** A command that a person types as `/name args`. */
+export interface PluginCommand {
+  readonly name: string;
+  /** What it would do with these words; more than the manifest declares is a fault. */
+  effects?(args: string): Effect[];
+  run(args: string, ctx: PluginContext): CommandResult | Promise<CommandResult>;
+}
+
 /** What a hook gets: ids travel in every event. */
 export interface HookInput {
   event: string;
@@ -114,6 +170,7 @@ export interface PluginDefinition {
   /** How the APIs of `contributes.apis` are spoken, by name. */
   apis?: Readonly<Record<string, Connect>>;
   hooks?: readonly PluginHook[];
+  commands?: readonly PluginCommand[];
   /** Called when the plugin is reloaded or the session ends. */
   dispose?(): void | Promise<void>;
 }

@@ -4,14 +4,17 @@
 
 import { join } from "node:path";
 import type { Connect } from "../provider/provider.ts";
-import type { ToolContext, ToolEntry } from "../tools/tool.ts";
-import type { Found, PluginFolders } from "./discover.ts";
+import type { ToolEntry } from "../tools/tool.ts";
+import { type CommandEntry, pluginCommands } from "./commands.ts";
+import type { PluginRuntime, Surroundings } from "./context.ts";
+import type { PluginFolders } from "./discover.ts";
 import { Hooks } from "./hooks.ts";
 import { extensionOf, type Plugin } from "./manifest.ts";
-import { type OpenedPlugins, openPlugins } from "./open.ts";
+import { type Configured, type OpenedPlugins, openPlugins } from "./open.ts";
 import { pluginApis } from "./providers.ts";
 import { LoadedPlugin, pluginTools } from "./registry.ts";
 import type { PluginSkill } from "./sdk.ts";
+import { masker, NO_SETTINGS } from "./settings.ts";
 import type { TrustItem, TrustStore } from "./trust.ts";
 
 export interface SessionPluginsInput {
@@ -20,9 +23,9 @@ export interface SessionPluginsInput {
   trust: TrustStore;
   /** Trusts for this run what has this digest. */
   digest?: string | undefined;
-  /** Plugins that config.json names, as they are now. */
-  more?(): Promise<readonly Found[]>;
-  skills(ctx: ToolContext): readonly PluginSkill[];
+  /** What the config files say of plugins, as they are now. */
+  configured?(): Promise<Configured>;
+  skills(ctx: Surroundings): readonly PluginSkill[];
   /** Looks for rules and skills again, also those of plugins; gives lines for the person. */
   reloadKnowledge?(): Promise<string[]>;
   core: readonly ToolEntry[];
@@ -110,6 +113,7 @@ export class SessionPlugins {
       const { name } = plugin.manifest;
       const before = this.#loaded.get(name);
       if (before && !before.differsFrom(plugin)) {
+        if (before.configure(plugin)) lines.push(`took up the settings of ${name}`);
         next.set(name, before);
         continue;
       }
@@ -152,23 +156,35 @@ export class SessionPlugins {
   }
 
   static async #openedBy(
-    { bundled, folders, trust, digest, more }: SessionPluginsInput,
+    { bundled, folders, trust, digest, configured }: SessionPluginsInput,
   ): Promise<OpenedPlugins> {
-    return await openPlugins(bundled, folders, trust, { digest, more: await more?.() ?? [] });
+    return await openPlugins(bundled, folders, trust, { digest, configured: await configured?.() });
+  }
+
+  /** Commands of the plugins as they are now. @param taken Names that keep their meaning. */
+  commands(taken: ReadonlySet<string>): CommandEntry[] {
+    return pluginCommands(this.#owners, taken, (plugin) => this.#runtimeOf(plugin));
+  }
+
+  get #owners(): LoadedPlugin[] {
+    return [...this.#loaded.values()];
+  }
+
+  #runtimeOf(plugin: Plugin): PluginRuntime {
+    const { skills, folders } = this.#input;
+    const { values, secrets } = plugin.settings ?? NO_SETTINGS;
+    return {
+      plugin,
+      settings: values,
+      mask: masker(secrets),
+      skills,
+      data: join(folders.home, "plugin-data", plugin.manifest.name),
+    };
   }
 
   #entries() {
-    const { core, skills, folders } = this.#input;
-    return pluginTools(
-      [...this.#loaded.values()],
-      new Set(core.map(({ spec }) => spec.name)),
-      (plugin) => ({
-        plugin,
-        settings: {},
-        skills,
-        data: join(folders.home, "plugin-data", plugin.manifest.name),
-      }),
-    );
+    const core = new Set(this.#input.core.map(({ spec }) => spec.name));
+    return pluginTools(this.#owners, core, (plugin) => this.#runtimeOf(plugin));
   }
 
   /** Puts the new generation behind the names that the model knows, and the rest into `late`. */
@@ -187,8 +203,9 @@ export class SessionPlugins {
   }
 
   #hook(): void {
-    const owners = [...this.#loaded.values()]
-      .filter(({ plugin }) => extensionOf(plugin).contributes?.hooks?.length);
+    const owners = this.#owners.filter(({ plugin }) =>
+      extensionOf(plugin).contributes?.hooks?.length
+    );
     const { folders, warn } = this.#input;
     this.#hooks = owners.length === 0 ? null : new Hooks(owners, folders.cwd, warn);
   }

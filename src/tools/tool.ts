@@ -50,9 +50,19 @@ export interface ToolLimits {
   bashTimeout: number;
 }
 
+/** A question to the person, in words. */
+export interface Question {
+  /** Who asks. */
+  from: string;
+  text: string;
+  /** The answer is one of them; absent or empty: any text. */
+  choices?: readonly string[];
+}
+
 /** What a running call may use. Everything it touches outside itself goes through here. */
 export interface ToolContext {
-  readonly session: { id: string; root: string; cwd: string };
+  /** `parent`: the session that this one was forked from. */
+  readonly session: { id: string; root: string; cwd: string; parent?: string | null };
   readonly call: { id: string; tr: string; turn: number; step: number };
   readonly host: Host;
   readonly signal: AbortSignal;
@@ -67,6 +77,8 @@ export interface ToolContext {
   readonly loaded: { where(path: string): string | null; add(loaded: Loaded): void };
   /** State that the calls of one batch share: `Tool.beginBatch` made it. */
   readonly batch: unknown;
+  /** Asks the person; null when they gave no answer. Absent when nobody can answer. */
+  readonly ask?: (question: Question) => Promise<string | null>;
   /** Live output for whoever watches; not recorded. */
   emit(text: string): void;
   openOutput(): OutputSink;

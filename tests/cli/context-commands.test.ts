@@ -36,6 +36,7 @@ function commands(replies: Reply[], begun = true) {
         event: (event) => void events.push(event),
         theme: PLAIN,
         columns: 80,
+        ask: () => Promise.resolve({ decision: "deny" }),
         signal: new AbortController().signal,
       };
       await list.find((command) => command.name === name)?.run(args, context);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { loadConfig, readConfigFile } from "../../src/config/config.ts";
+import { loadConfig, readConfigFile, withSource } from "../../src/config/config.ts";
 import { UserError } from "../../src/runtime/errors.ts";
 
 let home = "";
@@ -125,4 +125,35 @@ describe("configuration", () => {
     await assert.rejects(readConfigFile(join(home, "no.json"), true), UserError);
     assert.equal(await readConfigFile(join(home, "no.json"), false), null);
   });
+
+  it("plugins are short or long; both layers are kept apart, and nothing of them is an effective value", async () => {
+    user('{"plugins":{"a":"npm:a@1","b":{"enabled":false,"config":{"token":1}}}}');
+    project('{"plugins":{"a":{"source":"./a","only":{"tools":["T"]}}}}');
+    const { plugins, config, warnings } = await loadConfig({ home, root });
+    const [mine, theirs] = [join(home, "config.json"), join(root, ".nanocode", "config.json")];
+    assert.deepEqual(plugins, [
+      { name: "a", tier: "user", file: mine, source: "npm:a@1" },
+      { name: "b", tier: "user", file: mine, enabled: false, config: { token: 1 } },
+      { name: "a", tier: "project", file: theirs, source: "./a", only: { tools: ["T"] } },
+    ]);
+    assert.deepEqual(withSource(plugins).map(({ source }) => source), ["npm:a@1", "./a"]);
+    assert.ok(!("plugins" in config));
+    assert.deepEqual(warnings, []);
+  });
+
+  const faults: [string, RegExp][] = [
+    ['{"a":{"enable":true}}', /unknown key "plugins\.a\.enable" \(did you mean "enabled"\?\)/],
+    ['{"a":{"enabled":"no"}}', /"plugins\.a\.enabled" is "no", but expected boolean/],
+    [
+      '{"a":{"only":{"tool":[]}}}',
+      /unknown key "plugins\.a\.only\.tool" \(did you mean "tools"\?\)/,
+    ],
+    ['{"a":{"only":{"skills":"x"}}}', /"plugins\.a\.only\.skills" is "x", but expected array/],
+    ['{"a":7}', /"plugins\.a" is 7, but/],
+  ];
+  for (const [plugins, says] of faults) {
+    it(`what is wrong with a plugin's entry is said: ${plugins}`, async () => {
+      assert.match((await fault(`{"plugins":${plugins}}`)).message, says);
+    });
+  }
 });

@@ -135,6 +135,7 @@ export class Desk {
     const session: Omit<Session, "log"> = {
       id: "test",
       root,
+      parent: null,
       cwd,
       seen,
       blobs,

@@ -6,6 +6,7 @@ import type { Answer, AskRequest } from "../../loop/permit.ts";
 import type { Theme } from "../theme.ts";
 import { answerLine, approvalBox, approvalQuestion, parseAnswer } from "./approval.ts";
 import type { Clock } from "./clock.ts";
+import { parseReply, questionBox, questionLine, replyLine } from "./question.ts";
 import type { Size } from "./layout.ts";
 
 /** Somebody who pressed a key this short a time ago is typing, in milliseconds. */
@@ -80,6 +81,13 @@ export class Asks {
     const pending = this.#pending[0];
     if (!pending) return;
     const { theme, size } = this.#deps;
+    const { question } = pending.request;
+    if (question) {
+      const reply = parseReply(text, question);
+      if (reply === null) return this.#deps.changed();
+      this.#deps.show([replyLine(reply, theme)]);
+      return pending.settle(reply);
+    }
     const answer = parseAnswer(text, pending.hidden, pending.request.effects);
     if (answer === "view") {
       pending.hidden = 0;
@@ -97,7 +105,9 @@ export class Asks {
   /** The rows above the answer, or null while no answer is taken. */
   question(): string[] | null {
     const pending = this.#pending[0];
-    return pending && this.#armed ? approvalQuestion(pending.request, pending.hidden) : null;
+    if (!pending || !this.#armed) return null;
+    const { question } = pending.request;
+    return question ? [questionLine(question)] : approvalQuestion(pending.request, pending.hidden);
   }
 
   #remove(pending: Pending): void {
@@ -111,7 +121,10 @@ export class Asks {
     const pending = this.#pending[0];
     if (!pending || pending.shown) return;
     pending.shown = true;
-    const box = approvalBox(pending.request, this.#deps.theme, this.#deps.size());
+    const { question } = pending.request;
+    const box = question
+      ? { lines: questionBox(question, this.#deps.theme), hidden: 0 }
+      : approvalBox(pending.request, this.#deps.theme, this.#deps.size());
     pending.hidden = box.hidden;
     this.#deps.show(box.lines);
     this.#arm();

@@ -2,6 +2,7 @@
 // Not here: what the commands do; whoever starts the terminal hands them over.
 
 import type { AgentEvent } from "../../loop/events.ts";
+import type { Ask } from "../../loop/permit.ts";
 import { nearest } from "../../runtime/nearest.ts";
 import { visible } from "../text.ts";
 import type { Theme } from "../theme.ts";
@@ -19,6 +20,8 @@ export interface CommandContext {
   columns: number;
   /** Aborted by Esc or Ctrl-C. */
   signal: AbortSignal;
+  /** Asks the person, as a call does. */
+  ask: Ask;
 }
 
 /** What follows a command: a prompt to send to the model, or the end of the session. */
@@ -49,9 +52,11 @@ export function builtInCommands(help: () => void): Command[] {
   ];
 }
 
-/** `/name args`, or null for anything else: a path such as `/usr/bin` is no command. */
+/** `/name args` or `/plugin:name args`, or null for anything else: a path such as `/usr/bin` is no command. */
 export function parseCommand(text: string): { name: string; args: string } | null {
-  const match = /^\/([A-Za-z][\w:-]*)(?:\s+([\s\S]*))?$/.exec(text.trim());
+  const match = /^\/([A-Za-z][\w:-]*|[a-z0-9][a-z0-9.-]*:[A-Za-z][\w-]*)(?:\s+([\s\S]*))?$/.exec(
+    text.trim(),
+  );
   return match ? { name: match[1] ?? "", args: (match[2] ?? "").trim() } : null;
 }
 

@@ -38,6 +38,7 @@ export interface ConversationDeps {
    * function given back takes it out of the queue again: true when it had not been sent.
    */
   queue(text: string): () => boolean;
+  /** As they are now: looked at again with each input. */
   commands: readonly Command[];
   theme: Theme;
   textFlow?: () => TextFlow;
@@ -61,7 +62,7 @@ export class Conversation {
   #deps: ConversationDeps;
   #front: Front;
   #clock: Clock;
-  #commands: readonly Command[];
+  #always: readonly Command[];
   #transcript: Transcript;
   #asks: Asks;
   #waiting: WaitingInputs;
@@ -89,7 +90,11 @@ export class Conversation {
       changed: () => front.changed(),
     });
     const help = () => this.#transcript.note(helpText(this.#commands, deps.theme));
-    this.#commands = [...builtInCommands(help), ...deps.commands];
+    this.#always = builtInCommands(help);
+  }
+
+  get #commands(): readonly Command[] {
+    return [...this.#always, ...this.#deps.commands];
   }
 
   /** What the next submitted text is: an answer, something for later, or the next turn. */
@@ -208,9 +213,8 @@ export class Conversation {
     if (source === "typed") this.#echo(text);
     else this.#transcript.input(text);
     try {
-      const ask: Ask = (request, asked) =>
-        this.#left ? Promise.resolve({ decision: "deny" }) : this.#asks.ask(request, asked);
-      for await (const event of this.#deps.run(text, source, { signal: abort.signal, ask })) {
+      const control = { signal: abort.signal, ask: this.#ask };
+      for await (const event of this.#deps.run(text, source, control)) {
         if (!this.#left) this.#event(event, job);
       }
     } catch (error) {
@@ -223,6 +227,9 @@ export class Conversation {
     this.#end();
     await this.#afterTurn(tally.reason);
   }
+
+  #ask: Ask = (request, signal) =>
+    this.#left ? Promise.resolve({ decision: "deny" }) : this.#asks.ask(request, signal);
 
   /** Shows what was typed, unless it is there already. */
   #echo(text: string): void {
@@ -275,6 +282,7 @@ export class Conversation {
         theme,
         columns: this.#front.size().columns,
         signal,
+        ask: this.#ask,
       });
       if (outcome?.exit) this.quit(0);
       prompt = outcome?.prompt;

@@ -17,9 +17,9 @@ const REACHES = ["keep latest", "finished"] as const;
 
 /**
  * How a compaction by hand ended. `nothing`: there is no history to leave out; `no gain`: a summary would
- * be as long as what it stands for.
+ * be as long as what it stands for; `denied`: by a hook, which `emit` was told.
  */
-export type Compacted = "compacted" | "nothing" | "no gain" | "interrupted";
+export type Compacted = "compacted" | "nothing" | "no gain" | "denied" | "interrupted";
 
 /**
  * Compacts now. `emit` gets the `compact` event, and `retry` events of the summariser; `deps.signal`
@@ -46,7 +46,9 @@ export async function compactNow(
   for (const reach of REACHES) {
     const plan = planCompaction(session.log.records, prepared.window, reach);
     if (plan === null || plan.through === tried) continue;
-    if (await compact(session, deps, run, prepared, plan)) {
+    const how = await compact(session, deps, run, prepared, plan, "asked");
+    if (how === "denied") return "denied";
+    if (how === "done") {
       session.log.sync();
       session.context.saidFull = false;
       return "compacted";

@@ -14,6 +14,7 @@ import { costOf } from "./limits.ts";
 import { fetchReply } from "./reply.ts";
 import { type Prepared, requestFor, windowOf } from "./request.ts";
 import type { Session } from "./session.ts";
+import { tell } from "./tell.ts";
 import type { Run, TurnDeps } from "./turn.ts";
 
 /** A summariser that has not answered by then is not waited for; milliseconds. Local models are slow readers. */
@@ -57,7 +58,9 @@ export async function makeRoom(
     if (now.facts.estimate < (why === "full" ? full : roomy)) break;
     const plan = planCompaction(session.log.records, window, reach);
     if (plan === null || run.signal.aborted) continue;
-    if (await compact(session, deps, run, now, plan)) {
+    const how = await compact(session, deps, run, now, plan, why);
+    if (how === "denied") break;
+    if (how === "done") {
       isShorter = true;
       now = await requestFor(session, deps, []);
     }
@@ -89,17 +92,29 @@ function fold(session: Session, run: Steps, prepared: Prepared, target: number):
   return true;
 }
 
-/** Carries a plan out; false, and nothing recorded, when the request would not be shorter for it. */
+/** `no gain`: nothing was recorded, because the request would not be shorter, or it was interrupted. */
+export type HowCompacted = "done" | "no gain" | "denied";
+
+/** Carries a plan out, unless a hook denies it. */
 export async function compact(
   session: Session,
   deps: TurnDeps,
   run: Steps,
   { facts, files }: Prepared,
   plan: Plan,
-): Promise<boolean> {
+  why: "full" | "refused" | "asked",
+): Promise<HowCompacted> {
+  const before = facts.estimate;
+  const about = { compact: { why, before } };
+  const { denied } = await tell("compact.before", session, deps, run, about);
+  if (denied) {
+    const message = `the plugin ${denied.plugin} refused to compact: ${denied.reason}`;
+    run.emit({ type: "warn", message });
+    return "denied";
+  }
   const window = windowOf(session, deps);
-  const { summary, why } = await summarise(session, deps, run, plan);
-  if (run.signal.aborted) return false;
+  const { summary, why: mechanical } = await summarise(session, deps, run, plan);
+  if (run.signal.aborted) return "no gain";
   const { texts, observations } = replacement(
     plan,
     summary,
@@ -110,23 +125,24 @@ export async function compact(
   const record: Omit<CompactRecord, "v" | "id" | "t" | "turn" | "step"> = {
     type: "compact",
     through: plan.through,
-    by: why === undefined ? "model" : "mechanical",
+    by: mechanical === undefined ? "model" : "mechanical",
     texts,
     results: summary.results,
     ...(observations.length === 0 ? {} : { observations }),
-    tokens: { before: facts.estimate, after: 0 },
+    tokens: { before, after: 0 },
   };
   const after = await estimateWith(session, deps, record);
-  if (after >= facts.estimate) return false;
-  run.append({ ...record, tokens: { before: facts.estimate, after } });
+  if (after >= before) return "no gain";
+  run.append({ ...record, tokens: { before, after } });
   run.emit({
     type: "compact",
     how: record.by,
-    before: facts.estimate,
+    before,
     after,
-    ...(why === undefined ? {} : { why }),
+    ...(mechanical === undefined ? {} : { why: mechanical }),
   });
-  return true;
+  await tell("compact.after", session, deps, run, { compact: { why, before, after } });
+  return "done";
 }
 
 /** What the next request would be estimated at with this record. */

@@ -38,9 +38,17 @@ export interface HeaderRecord extends RecordBase {
 
 /**
  * Where a user message came from. Ours are `nudge` (an empty reply is asked once to go on), `rule` and
- * `skill` (their text, shown behind what they belong to).
+ * `skill` (their text, shown behind what they belong to), `hook` (a note of a plugin).
  */
-export type UserSource = "typed" | "queued" | "stdin" | "command" | "nudge" | "rule" | "skill";
+export type UserSource =
+  | "typed"
+  | "queued"
+  | "stdin"
+  | "command"
+  | "nudge"
+  | "rule"
+  | "skill"
+  | "hook";
 
 export interface UserRecord extends RecordBase {
   type: "user";
@@ -269,6 +277,8 @@ export type EndReason =
   | "interrupt"
   | "provider"
   | "repeat"
+  /** A hook of a plugin refused the prompt or the request. */
+  | "permission"
   | "crash";
 
 export interface EndRecord extends RecordBase {

@@ -144,6 +144,7 @@ export class Desk {
       loaded: new Map(),
       context: newContext(),
       grants: new Grants(),
+      begun: true,
       turn: 1,
       results: this.#results,
     };

@@ -79,7 +79,7 @@ async function setUpOrAsk(given: Options, program: Program): Promise<Ready> {
   ]);
   const workspace = findWorkspace(given.cwd);
   if (!given.print && mayHoldPlugins(workspace)) {
-    await (await import("./trust.ts")).askTrust(workspace);
+    await (await import("./trust.ts")).askTrust(workspace, given.trustDigest);
   }
   const options = await withSession(given, workspace);
   try {

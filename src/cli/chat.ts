@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { turn } from "../loop/turn.ts";
+import { isPluginThrow } from "../plugins/load.ts";
 import { interactive } from "../ui/terminal/terminal.ts";
 import { VERSION } from "../version.ts";
 import type { Options } from "./args.ts";
@@ -33,6 +34,10 @@ export async function chat(options: Options, setup: Setup, suggestion?: string):
           drop: (count) => void queue.splice(0, count),
         },
       });
+    },
+    isContained: isPluginThrow,
+    warnings(show) {
+      setup.warning.show = show;
     },
     queue(text) {
       const item = { text };

@@ -27,6 +27,7 @@ import { shortHash } from "../runtime/hash.ts";
 import { createLog, type OpenLog, reopenLog } from "../session/open.ts";
 import { projectFolder } from "../session/store.ts";
 import type { ToolEntry } from "../tools/tool.ts";
+import { visible } from "../ui/text.ts";
 import { VERSION } from "../version.ts";
 import type { Options } from "./args.ts";
 import { configuredPlugins } from "./configured.ts";
@@ -46,6 +47,8 @@ export interface Setup {
   plugins: SessionPlugins;
   policy: Policy;
   knowledge: SessionKnowledge;
+  /** How what goes wrong later is shown; on stderr unless the terminal does it. */
+  warning: { show(message: string): void };
   /** Lines for the person: ignored settings, a session that had to be forked or repaired. */
   warnings: string[];
   /** The session, opened or made when first asked for. */
@@ -77,6 +80,9 @@ export async function setUp(
     ...(options.config === undefined ? {} : { file: options.config }),
     flags: flagsOf(options),
   });
+  const warning = {
+    show: (message: string) => void process.stderr.write(`${visible(`warning: ${message}`)}\n`),
+  };
   const { plugins: builtIn, skills } = await bundled(program.assets, program.bundled);
   const core = await coreTools(program.bundled?.coreTools ?? null, () => plugins);
   const plugins: SessionPlugins = await SessionPlugins.open({
@@ -88,7 +94,7 @@ export async function setUp(
     skills: (ctx) => skillsFor(knowledge.found.skills, ctx),
     reloadKnowledge: () => knowledge.reload(),
     core,
-    warn: (message) => process.stderr.write(`warning: ${message}\n`),
+    warn: (message) => warning.show(message),
   });
   const knowledge: SessionKnowledge = await openKnowledge(
     options,
@@ -162,6 +168,7 @@ export async function setUp(
     plugins,
     policy,
     knowledge,
+    warning,
     warnings,
     session: openOnce,
     turnDeps: (signal) => ({

@@ -110,13 +110,16 @@ export function describe(item: TrustItem, store: TrustStore, root: string): stri
  * Asks a person about what is new or changed in the project; nothing of it has run or been read as
  * settings by then. Leaving the question is No.
  */
-export async function askTrust(workspace: Workspace): Promise<void> {
+export async function askTrust(workspace: Workspace, digest?: string): Promise<void> {
   const { home, cwd } = workspace;
   const root = projectRoot(workspace);
   if (root === null) return;
   const store = new TrustStore(home);
   const configured = await configuredPlugins(workspace)();
-  const { pending } = await openPlugins([], { home, root, flags: [], cwd }, store, { configured });
+  const { pending } = await openPlugins([], { home, root, flags: [], cwd }, store, {
+    configured,
+    digest,
+  });
   if (pending.length === 0) return;
   const text = pending.map((item) => describe(item, store, root));
   process.stdout.write(

@@ -57,6 +57,7 @@ async function serve(): Promise<void> {
 /** A plugin whose code runs here; `files`: hashes of the only files that are code of it. */
 interface Running {
   name: string;
+  warn(message: string): void;
   files: ReadonlyMap<string, string> | null;
 }
 
@@ -98,20 +99,35 @@ function changed(plugin: string, what: string): PluginError {
   );
 }
 
+const toStderr = (message: string) => void process.stderr.write(`warning: ${message}\n`);
+
+/** The plugin whose code an error comes from. */
+function ownerOf(error: unknown): Running | undefined {
+  const stack = error instanceof Error ? error.stack ?? "" : "";
+  return [...running].find(([folder]) => stack.includes(folder + sep))?.[1];
+}
+
+/** Does a throw that nobody waited for come from a plugin? It was told of then, and the session goes on. */
+export function isPluginThrow(error: unknown): boolean {
+  return ownerOf(error) !== undefined;
+}
+
 /** A throw that comes when nobody waits for it any more is the plugin's own: told, and the session goes on. */
 function containLateThrows(): void {
-  const onLate = (error: unknown) => {
-    const stack = error instanceof Error ? error.stack ?? "" : "";
-    const owner = [...running].find(([folder]) => stack.includes(folder + sep))?.[1];
+  const onLate = (error: unknown, kind: string) => {
+    const owner = ownerOf(error);
     const message = error instanceof Error ? error.message : String(error);
-    if (owner === undefined) {
-      process.stderr.write(`nanocode: ${message}\n`);
-      process.exit(1);
+    if (owner !== undefined) {
+      return owner.warn(`the plugin ${owner.name} failed later, by itself: ${message}`);
     }
-    process.stderr.write(`warning: the plugin ${owner.name} failed later, by itself: ${message}\n`);
+    // Not a plugin's: for whoever else listens, or the end, as if nobody had listened.
+    if (process.listenerCount(kind) > 1) return;
+    process.stderr.write(`nanocode: ${message}\n`);
+    process.exit(1);
   };
-  process.on("uncaughtException", onLate);
-  process.on("unhandledRejection", onLate);
+  for (const kind of ["uncaughtException", "unhandledRejection"]) {
+    process.on(kind, (error) => onLate(error, kind));
+  }
 }
 
 export interface ImportOptions {
@@ -121,6 +137,8 @@ export interface ImportOptions {
   home?: string;
   /** Real path of the project. */
   root?: string | null;
+  /** Told of what the plugin throws when nobody waits for it; default: stderr. */
+  warn?(message: string): void;
   /** Milliseconds it has; default 10,000. */
   limitMs?: number;
   /** This is the process that only tries it (probe.ts). */
@@ -130,7 +148,8 @@ export interface ImportOptions {
 /** Imports a plugin's module. @throws {PluginError} */
 export async function importPlugin(
   { manifest, folder, tree }: Pick<Plugin, "manifest" | "folder" | "tree">,
-  { generation = 0, home, root, limitMs = LOAD_MS, isProbe = false }: ImportOptions = {},
+  { generation = 0, home, root, limitMs = LOAD_MS, isProbe = false, warn = toStderr }:
+    ImportOptions = {},
 ): Promise<PluginDefinition> {
   const { name } = manifest;
   const { entry } = extensionOf({ manifest });
@@ -147,7 +166,7 @@ export async function importPlugin(
   }
   await serveHostModules();
   if (running.size === 0) containLateThrows();
-  running.set(folder, { name, files });
+  running.set(folder, { name, files, warn });
   if (files !== null && root) projects.add(root);
   if (generation > 0) forget(folder);
   const isBun = typeof Bun !== "undefined";

@@ -12,6 +12,7 @@ import { Hooks } from "./hooks.ts";
 import { extensionOf, type Plugin } from "./manifest.ts";
 import { type Configured, type OpenedPlugins, openPlugins } from "./open.ts";
 import { pluginApis } from "./providers.ts";
+import type { ImportOptions } from "./load.ts";
 import { LoadedPlugin, pluginTools } from "./registry.ts";
 import type { PluginSkill } from "./sdk.ts";
 import { masker, NO_SETTINGS } from "./settings.ts";
@@ -56,8 +57,7 @@ export class SessionPlugins {
     this.#opened = opened;
     this.warnings = [...opened.warnings];
     for (const plugin of opened.plugins) {
-      const { home, root } = input.folders;
-      this.#loaded.set(plugin.manifest.name, new LoadedPlugin(plugin, { home, root }));
+      this.#loaded.set(plugin.manifest.name, new LoadedPlugin(plugin, this.#importing));
     }
     const { entries, warnings } = this.#entries();
     this.warnings.push(...warnings);
@@ -67,6 +67,11 @@ export class SessionPlugins {
 
   static async open(input: SessionPluginsInput): Promise<SessionPlugins> {
     return new SessionPlugins(input, await SessionPlugins.#openedBy(input));
+  }
+
+  get #importing(): ImportOptions {
+    const { folders: { home, root }, warn } = this.#input;
+    return { home, root, warn };
   }
 
   get opened(): OpenedPlugins {
@@ -103,7 +108,6 @@ export class SessionPlugins {
    */
   async reload(trusted: readonly TrustItem[] = []): Promise<Reloaded> {
     const { folders, trust, core } = this.#input;
-    const { home, root } = folders;
     if (trusted.length > 0 && folders.root !== null) trust.answer(folders.root, trusted, "yes");
     const opened = await this.#open();
     const lines: string[] = [];
@@ -117,7 +121,10 @@ export class SessionPlugins {
         next.set(name, before);
         continue;
       }
-      const owner = new LoadedPlugin(plugin, { home, root, generation: ++this.#generation });
+      const owner = new LoadedPlugin(plugin, {
+        ...this.#importing,
+        generation: ++this.#generation,
+      });
       try {
         if (extensionOf(plugin).entry !== undefined) await owner.definition();
         next.set(name, owner);

@@ -235,6 +235,24 @@ describe("/reload", () => {
     await send(t, "/reload", /reloaded weather[\s\S]*reloaded weather/);
   });
 
+  it("what a plugin throws later stands above the prompt, and the session goes on", async () => {
+    own("first version");
+    writeFiles(join(box.home, ".nanocode/plugins/weather"), {
+      "index.ts": weatherCode(
+        'setTimeout(() => { throw new Error("too\\u001b[31m late"); }, 300); return { output: city };',
+      ),
+    });
+    const t = begin();
+    await t.until(READY);
+    steps = [weather];
+    await send(t, "go", /done ·/);
+    const seen = await t.until(
+      /warning: the plugin weather failed later, by itself: too\\x1b\[31m late/,
+    );
+    assert.doesNotMatch(seen, /nanocode: /);
+    await send(t, "again", /done ·[\s\S]*done ·/);
+  });
+
   it("--trust trusts what the /reload before it showed, and nothing else", async () => {
     const t = begin();
     await t.until(READY);

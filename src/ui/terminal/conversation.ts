@@ -38,6 +38,8 @@ export interface ConversationDeps {
    * function given back takes it out of the queue again: true when it had not been sent.
    */
   queue(text: string): () => boolean;
+  /** Hands over what shows a warning that belongs to no turn: writing to stderr would spoil the screen. */
+  warnings?(show: (message: string) => void): void;
   /** As they are now: looked at again with each input. */
   commands: readonly Command[];
   theme: Theme;
@@ -91,6 +93,9 @@ export class Conversation {
     });
     const help = () => this.#transcript.note(helpText(this.#commands, deps.theme));
     this.#always = builtInCommands(help);
+    deps.warnings?.((message) =>
+      this.#transcript.note(deps.theme.warning(visible(`warning: ${message}`)))
+    );
   }
 
   get #commands(): readonly Command[] {

@@ -30,6 +30,8 @@ export interface InteractiveDeps extends Omit<ConversationDeps, "theme"> {
   historyFile: string | null;
   /** Colours; chosen from the terminal and the environment when absent. */
   theme?: Theme;
+  /** Is it a fault that somebody else takes care of, as a plugin's own? */
+  isContained?(error: unknown): boolean;
   /** Submitted at once, as if typed. */
   first?: string;
   stdin?: TerminalInput;
@@ -118,6 +120,7 @@ class Terminal {
     const fault: { error?: unknown } = {};
     for (const name of ["uncaughtException", "unhandledRejection"]) {
       listen.on(process, name, (error: unknown) => {
+        if (this.#deps.isContained?.(error)) return;
         fault.error ??= error ?? new Error("Something failed without saying why.");
         conversation.quit(1);
       });

@@ -80,7 +80,7 @@ describe("the house", () => {
         .reduce((sum, { text }) => sum + text.trimEnd().split("\n").length, 0);
     assert.ok(lines(/^src\/loop\//) < 2150, `loop: ${lines(/^src\/loop\//)}`);
     const core = /^src\/(loop|context|permission|plugins|knowledge|session|config|runtime)\//;
-    assert.ok(lines(core) < 11_800, `core: ${lines(core)}`);
+    assert.ok(lines(core) < 12_000, `core: ${lines(core)}`);
     const below = /^src\/(?!ui|cli)/;
     assert.ok(lines(below) < 23_200, `below ui and cli: ${lines(below)}`);
     const long = files.filter(({ text }) => text.split("\n").length > 360);

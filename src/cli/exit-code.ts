@@ -8,8 +8,6 @@ export function exitCode(reason: EndReason, denied: boolean): number {
   switch (reason) {
     case "done":
       return denied ? EXIT.permission : EXIT.done;
-    case "permission":
-      return EXIT.permission;
     case "steps":
     case "repeat":
       return EXIT.steps;

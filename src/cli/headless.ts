@@ -46,7 +46,7 @@ export async function runHeadless(options: Options, setup: Setup, prompt: string
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const onSignal = () => {
     if (interrupt.signal.aborted) {
-      setup.host.killAll();
+      setup.close();
       process.exit(EXIT.interrupted);
     }
     interrupt.abort();

@@ -3,7 +3,6 @@
 
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as passed } from "node:timers/promises";
 import { type Config, loadConfig } from "../config/config.ts";
 import type { ConfigFile } from "../config/schema.ts";
 import { detectCommands, environmentText } from "../context/environment.ts";
@@ -13,7 +12,6 @@ import { localHost } from "../host/local.ts";
 import type { Found } from "../knowledge/find.ts";
 import { skillsFor } from "../knowledge/skills.ts";
 import { openSession, repair, type Session } from "../loop/session.ts";
-import { tell } from "../loop/tell.ts";
 import type { ModelChoice, TurnDeps } from "../loop/turn.ts";
 import type { Policy } from "../permission/policy.ts";
 import { parseRule } from "../permission/rules.ts";
@@ -56,11 +54,8 @@ export interface Setup {
   /** Deps of a turn. */
   turnDeps(signal: AbortSignal): TurnDeps;
   /** Kills what still runs and closes the session. */
-  close(): Promise<void>;
+  close(): void;
 }
-
-/** What plugins do at the end delays nobody's leaving for longer (milliseconds). */
-const LEAVE_MS = 2_000;
 
 /** Grants beyond the user's own rules, e.g. the demo's in its own folder. */
 export interface Grant {
@@ -184,15 +179,9 @@ export async function setUp(
       ...(plugins.hooks === null ? {} : { hooks: plugins.hooks }),
       signal,
     }),
-    async close() {
+    close() {
       host.killAll();
-      const session = open?.session;
-      if (session?.begun && plugins.hooks !== null) {
-        const place = { turn: session.turn, step: 0, signal: AbortSignal.timeout(LEAVE_MS) };
-        const end = { reason: "closed", turns: session.turn };
-        await tell("session.end", session, { hooks: plugins.hooks }, place, { end });
-      }
-      await Promise.race([plugins.close(), passed(LEAVE_MS)]);
+      void plugins.close();
       open?.log.close();
     },
   };

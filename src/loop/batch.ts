@@ -11,7 +11,6 @@ import {
   prepare,
   type Prepared,
 } from "./invoke.ts";
-import { tell } from "./tell.ts";
 import { append } from "./session.ts";
 
 const MAX_PARALLEL = 4;
@@ -109,15 +108,17 @@ function* groups(prepared: Prepared[]): Generator<Prepared[]> {
 
 /** Tells the hooks what came of a call; they have no say in it any more. */
 async function tellHooks(item: Prepared, outcome: Outcome, env: InvokeEnv): Promise<void> {
+  const { hooks, session, turn, step, signal } = env;
   const events = [
     "tool.after",
     ...(outcome.changes.length > 0 ? ["edit.after"] as const : []),
   ] as const;
   for (const event of events) {
+    if (!hooks?.has(event)) continue;
     const { id, name, args } = item.call;
     const { status, text } = outcome;
-    const what = { call: { id, tool: name, args }, result: { status, text } };
-    await tell(event, env.session, env, env, what);
+    const input = { session: session.id, turn, step, call: { id, tool: name, args } };
+    await hooks.run(event, { ...input, result: { status, text } }, signal);
   }
 }
 

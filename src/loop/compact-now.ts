@@ -17,9 +17,9 @@ const REACHES = ["keep latest", "finished"] as const;
 
 /**
  * How a compaction by hand ended. `nothing`: there is no history to leave out; `no gain`: a summary would
- * be as long as what it stands for; `denied`: by a hook, which `emit` was told.
+ * be as long as what it stands for.
  */
-export type Compacted = "compacted" | "nothing" | "no gain" | "denied" | "interrupted";
+export type Compacted = "compacted" | "nothing" | "no gain" | "interrupted";
 
 /**
  * Compacts now. `emit` gets the `compact` event, and `retry` events of the summariser; `deps.signal`
@@ -46,9 +46,7 @@ export async function compactNow(
   for (const reach of REACHES) {
     const plan = planCompaction(session.log.records, prepared.window, reach);
     if (plan === null || plan.through === tried) continue;
-    const how = await compact(session, deps, run, prepared, plan, "asked");
-    if (how === "denied") return "denied";
-    if (how === "done") {
+    if (await compact(session, deps, run, prepared, plan)) {
       session.log.sync();
       session.context.saidFull = false;
       return "compacted";

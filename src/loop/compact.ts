@@ -14,7 +14,6 @@ import { costOf } from "./limits.ts";
 import { fetchReply } from "./reply.ts";
 import { type Prepared, requestFor, windowOf } from "./request.ts";
 import type { Session } from "./session.ts";
-import { tell } from "./tell.ts";
 import type { Run, TurnDeps } from "./turn.ts";
 
 /** A summariser that has not answered by then is not waited for; milliseconds. Local models are slow readers. */
@@ -58,9 +57,7 @@ export async function makeRoom(
     if (now.facts.estimate < (why === "full" ? full : roomy)) break;
     const plan = planCompaction(session.log.records, window, reach);
     if (plan === null || run.signal.aborted) continue;
-    const how = await compact(session, deps, run, now, plan, why);
-    if (how === "denied") break;
-    if (how === "done") {
+    if (await compact(session, deps, run, now, plan)) {
       isShorter = true;
       now = await requestFor(session, deps, []);
     }
@@ -92,29 +89,17 @@ function fold(session: Session, run: Steps, prepared: Prepared, target: number):
   return true;
 }
 
-/** `no gain`: nothing was recorded, because the request would not be shorter, or it was interrupted. */
-export type HowCompacted = "done" | "no gain" | "denied";
-
-/** Carries a plan out, unless a hook denies it. */
+/** Carries a plan out; false, and nothing recorded, when the request would not be shorter for it. */
 export async function compact(
   session: Session,
   deps: TurnDeps,
   run: Steps,
   { facts, files }: Prepared,
   plan: Plan,
-  why: "full" | "refused" | "asked",
-): Promise<HowCompacted> {
-  const before = facts.estimate;
-  const about = { compact: { why, before } };
-  const { denied } = await tell("compact.before", session, deps, run, about);
-  if (denied) {
-    const message = `the plugin ${denied.plugin} refused to compact: ${denied.reason}`;
-    run.emit({ type: "warn", message });
-    return "denied";
-  }
+): Promise<boolean> {
   const window = windowOf(session, deps);
-  const { summary, why: mechanical } = await summarise(session, deps, run, plan);
-  if (run.signal.aborted) return "no gain";
+  const { summary, why } = await summarise(session, deps, run, plan);
+  if (run.signal.aborted) return false;
   const { texts, observations } = replacement(
     plan,
     summary,
@@ -125,24 +110,23 @@ export async function compact(
   const record: Omit<CompactRecord, "v" | "id" | "t" | "turn" | "step"> = {
     type: "compact",
     through: plan.through,
-    by: mechanical === undefined ? "model" : "mechanical",
+    by: why === undefined ? "model" : "mechanical",
     texts,
     results: summary.results,
     ...(observations.length === 0 ? {} : { observations }),
-    tokens: { before, after: 0 },
+    tokens: { before: facts.estimate, after: 0 },
   };
   const after = await estimateWith(session, deps, record);
-  if (after >= before) return "no gain";
-  run.append({ ...record, tokens: { before, after } });
+  if (after >= facts.estimate) return false;
+  run.append({ ...record, tokens: { before: facts.estimate, after } });
   run.emit({
     type: "compact",
     how: record.by,
-    before,
+    before: facts.estimate,
     after,
-    ...(mechanical === undefined ? {} : { why: mechanical }),
+    ...(why === undefined ? {} : { why }),
   });
-  await tell("compact.after", session, deps, run, { compact: { why, before, after } });
-  return "done";
+  return true;
 }
 
 /** What the next request would be estimated at with this record. */

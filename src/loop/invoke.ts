@@ -5,7 +5,6 @@
 import { boundResult, openSink } from "../context/results.ts";
 import type { Host } from "../host/host.ts";
 import type { HookOutcome, Hooks } from "../plugins/hooks.ts";
-import { tell } from "./tell.ts";
 import { oneLine } from "../runtime/one-line.ts";
 import type {
   Change,
@@ -170,8 +169,11 @@ export async function invoke(prepared: Prepared, batch: unknown, env: InvokeEnv)
 }
 
 async function askHooks(call: RecordedCall, env: InvokeEnv): Promise<HookOutcome> {
+  const { hooks, session, turn, step, signal } = env;
+  if (!hooks?.has("tool.before")) return {};
   const { id, name, args } = call;
-  return await tell("tool.before", env.session, env, env, { call: { id, tool: name, args } });
+  const input = { session: session.id, turn, step, call: { id, tool: name, args } };
+  return await hooks.run("tool.before", input, signal);
 }
 
 export const NOT_RUN = "Not run: interrupted by the user.";

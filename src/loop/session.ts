@@ -55,8 +55,6 @@ export interface Session {
   readonly context: ContextState;
   /** What the user allowed for the rest of this run. Not stored: a resumed session asks again. */
   readonly grants: Grants;
-  /** Hooks were told that it begins, in this process. */
-  begun: boolean;
   /** Number of the turn under way or just ended. */
   turn: number;
   /** Number of the newest result key `tr.N`. */
@@ -93,7 +91,6 @@ export function openSession(log: SessionLog, blobs: BlobStore): Session {
     loaded: new Map(),
     context: newContext(),
     grants: new Grants(),
-    begun: false,
     turn: 0,
     results: 0,
   };

@@ -28,10 +28,6 @@ import { makeRoom } from "./compact.ts";
 import { account, type Prepared, recordSent, requestFor } from "./request.ts";
 import { type CompletedReply, fetchReply } from "./reply.ts";
 import { append, type Session } from "./session.ts";
-import { refused, sayNotes, tell } from "./tell.ts";
-
-/** Hooks of a turn's end have this long, whatever became of the turn (milliseconds). */
-const HOOKS_AT_END_MS = 60_000;
 
 /** The model that answers, with what is known of it. */
 export interface ModelChoice {
@@ -149,26 +145,29 @@ async function runTurn(
   run.append({ type: "user", text, source });
   run.emit({ type: "turn_start", text, source, model, provider: provider.id });
 
-  if (!session.begun) {
-    session.begun = true;
-    const start = { resumed: run.turn > 1 };
-    sayNotes(await tell("session.start", session, deps, run, { start }), run);
-  }
-  const said = await tell("prompt.submit", session, deps, run, { prompt: text });
+  const { hooks } = deps;
+  const at = { session: session.id, turn: run.turn, step: 0 };
+  const said = hooks?.has("prompt.submit")
+    ? await hooks.run("prompt.submit", { ...at, prompt: text }, run.signal)
+    : {};
   const named = said.denied ? [] : await skillsNamed([text], session, deps, run);
   for (const skill of named) say(skill, run);
-  sayNotes(said, run);
-  let end: End = said.denied ? refused(said.denied) : await steps(session, deps, run);
+  let end: End = said.denied
+    ? {
+      reason: "done",
+      detail: `Refused by the plugin ${said.denied.plugin}: ${said.denied.reason}`,
+    }
+    : await steps(session, deps, run);
   if (end.reason === "interrupt" && deadline?.aborted && !deps.signal.aborted) {
     const detail = `Stopped after ${timeout} s: raise it with --timeout, or continue with -c.`;
     end = { reason: "timeout", detail };
   }
   run.append({ type: "end", ...end });
   session.log.sync();
-  const last = { ...run, signal: AbortSignal.timeout(HOOKS_AT_END_MS) };
-  await tell("turn.end", session, deps, last, { end });
+  if (hooks?.has("turn.end")) await hooks.run("turn.end", at, AbortSignal.timeout(60_000));
   // At a limit the answer says which, after what the model said last.
-  const limited = ["steps", "budget", "timeout", "repeat", "permission"].includes(end.reason);
+  const limited = said.denied !== undefined ||
+    ["steps", "budget", "timeout", "repeat"].includes(end.reason);
   const answer = [run.answer, limited ? end.detail : ""].filter(Boolean).join("\n\n");
   const ms = Math.round(performance.now() - started);
   run.emit({ type: "turn_end", ...end, answer, steps: run.spent.steps, ms });
@@ -231,15 +230,11 @@ async function nextReply(
       run.emit(event);
     });
   };
-  const denied = await mayBeSent(prepared, session, deps, run);
-  if (denied) return denied;
   let outcome = await send(prepared);
   // A request that is too long for the provider, whatever we thought: once more, shorter.
   for (let tries = 0; tries < 2 && outcome.kind === "failed" && outcome.failure.tooLong; tries++) {
     if (!await makeRoom(session, deps, run, prepared, "refused")) break;
     prepared = await requestFor(session, deps, queued);
-    const denied = await mayBeSent(prepared, session, deps, run);
-    if (denied) return denied;
     outcome = await send(prepared);
   }
   if (outcome.kind === "failed") {
@@ -257,38 +252,10 @@ async function nextReply(
   run.emit(account(reply, prepared.facts, model, run.spent));
   if (reply.text !== "") run.answer = reply.text;
   if (outcome.kind === "interrupted") return { reason: "interrupt" };
-  const { calls, finish, usage } = reply;
-  await tell("reply.after", session, deps, run, {
-    reply: {
-      text: reply.text,
-      calls: calls.map(({ id, name, args }) => ({ id, tool: name, args })),
-      finish,
-      usage,
-    },
-  });
   const warning = run.warned ? null : budgetWarning(run.spent, deps.limits);
   if (warning) run.emit({ type: "warn", message: warning });
   run.warned ||= warning !== null;
   return reply;
-}
-
-/** Why the request may not be sent, when a hook says so. */
-async function mayBeSent(
-  { facts, request }: Prepared,
-  session: Session,
-  deps: TurnDeps,
-  run: Run,
-): Promise<End | null> {
-  const { model, provider } = deps.model;
-  const { denied } = await tell("request.before", session, deps, run, {
-    request: {
-      model,
-      provider: provider.id,
-      tokens: facts.estimate,
-      messages: request.messages.length,
-    },
-  });
-  return denied ? refused(denied) : null;
 }
 
 /** The next request, after making room where it would not fit. */

@@ -3,11 +3,8 @@
 // reason). Order: tier, then name; the first deny ends it. A hook that fails or takes too long counts as
 // its declaration says.
 
-import { existsSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
 import { childEnvironment } from "../host/child-env.ts";
-import { isInside } from "../permission/paths.ts";
-import type { HookDeclaration, HookEvent, Plugin, Tier } from "./manifest.ts";
+import type { HookDeclaration, HookEvent, Tier } from "./manifest.ts";
 import { extensionOf } from "./manifest.ts";
 import type { LoadedPlugin } from "./registry.ts";
 import type { HookAnswer, HookInput } from "./sdk.ts";
@@ -26,8 +23,6 @@ export interface HookOutcome {
   denied?: Denial;
   /** Set when a hook gave other arguments. */
   args?: unknown;
-  /** Texts for the model, in order. */
-  notes?: { plugin: string; text: string }[];
 }
 
 interface Registered {
@@ -88,9 +83,6 @@ export class Hooks {
         return outcome;
       }
       if (answer.args !== undefined) outcome.args = answer.args;
-      if (typeof answer.note === "string") {
-        (outcome.notes ??= []).push({ plugin: name, text: answer.note });
-      }
     }
     return outcome;
   }
@@ -104,12 +96,7 @@ export class Hooks {
     const late = AbortSignal.timeout(ms);
     const both = AbortSignal.any([signal, late]);
     const work = declared.command
-      ? runCommand(
-        commandOf(owner.plugin, declared.command, this.#cwd, input.project),
-        input,
-        this.#cwd,
-        both,
-      )
+      ? runCommand(declared.command, input, this.#cwd, both)
       : runHandlers(owner, input, both);
     const { promise, reject } = Promise.withResolvers<never>();
     const stop = () =>
@@ -135,47 +122,13 @@ async function runHandlers(
   signal: AbortSignal,
 ): Promise<HookAnswer | void> {
   const { hooks = [] } = await owner.definition();
-  const all: HookAnswer = {};
+  let args: unknown;
   for (const hook of hooks.filter(({ event }) => event === input.event)) {
     const answer = await hook.run(input, signal);
     if (answer?.deny !== undefined) return answer;
-    if (answer?.args !== undefined) all.args = answer.args;
-    if (answer?.note !== undefined) all.note = [all.note, answer.note].filter(Boolean).join("\n");
+    if (answer?.args !== undefined) args = answer.args;
   }
-  return all;
-}
-
-const INTERPRETER = /^(?:(?:ba|da|k|z)?sh|node|bun|deno|tsx|python[\d.]*|ruby|perl|php|pwsh)$/;
-
-/**
- * The command with its `./` words as paths of the plugin's folder, as everywhere in a manifest. A project's
- * plugin was trusted by its content, so its command may not be another file of the repository, by itself or
- * as the script of an interpreter.
- *
- * @throws when it is.
- */
-function commandOf(
-  { folder, tier }: Plugin,
-  command: readonly string[],
-  cwd: string,
-  project: string,
-): readonly string[] {
-  const words = command.map((word) => word.startsWith("./") ? join(folder, word) : word);
-  const [program = "", ...args] = words;
-  const script = INTERPRETER.test(basename(program))
-    ? args.find((word) => !word.startsWith("-") && word !== "run")
-    : undefined;
-  const foreign = tier !== "project" ? undefined : [program, script].find((word) => {
-    const path = resolve(cwd, word ?? "");
-    return path !== project && [cwd, project].some((place) => isInside(place, path)) &&
-      !isInside(folder, path) &&
-      (word !== program || word.includes("/")) && existsSync(path);
-  });
-  if (foreign === undefined) return words;
-  throw new Error(
-    `its command names ${foreign}, which is a file of the repository and not of the plugin: ` +
-      "only the plugin's folder was trusted. Move it there and write ./" + basename(foreign),
-  );
+  return args === undefined ? undefined : { args };
 }
 
 /** A command in the widely used JSON form. It sees no keys of the user's environment. */

@@ -143,10 +143,6 @@ export interface PluginCommand {
 export interface HookInput {
   event: string;
   session: string;
-  /** Real path of the workspace. */
-  project: string;
-  /** The session that this one was forked from. */
-  parent?: string;
   turn: number;
   step: number;
   /** `tool.*`: the call. */
@@ -155,31 +151,13 @@ export interface HookInput {
   result?: { status: string; text: string };
   /** `prompt.submit`: the user's text. */
   prompt?: string;
-  /** `session.start`: was there a session to go on with? */
-  start?: { resumed: boolean };
-  /** `request.before`: `tokens` is an estimate. */
-  request?: { model: string; provider: string; tokens: number; messages: number };
-  /** `reply.after`. */
-  reply?: {
-    text: string;
-    calls: { id: string; tool: string; args: unknown }[];
-    finish: string;
-    /** As the provider counted; null when it did not. */
-    usage: { input: number; output: number; cached: number } | null;
-  };
-  /** `compact.*`: why (`full`, `refused` by the provider, `asked` for), and estimated tokens of the request. */
-  compact?: { why: string; before: number; after?: number };
-  /** `turn.end`, `session.end`: why, and how many turns there were. */
-  end?: { reason: string; detail?: string; turns?: number };
 }
 
-/** What a hook may answer; nothing means: go on. docs/plugins.md says which event takes what. */
+/** What a `before` hook may answer; nothing means: go on. */
 export interface HookAnswer {
   deny?: string;
   /** Other arguments, which are checked as the model's own. */
   args?: unknown;
-  /** Text for the model, added to the context. */
-  note?: string;
 }
 
 export interface PluginHook {

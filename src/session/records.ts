@@ -38,17 +38,9 @@ export interface HeaderRecord extends RecordBase {
 
 /**
  * Where a user message came from. Ours are `nudge` (an empty reply is asked once to go on), `rule` and
- * `skill` (their text, shown behind what they belong to), `hook` (a note of a plugin).
+ * `skill` (their text, shown behind what they belong to).
  */
-export type UserSource =
-  | "typed"
-  | "queued"
-  | "stdin"
-  | "command"
-  | "nudge"
-  | "rule"
-  | "skill"
-  | "hook";
+export type UserSource = "typed" | "queued" | "stdin" | "command" | "nudge" | "rule" | "skill";
 
 export interface UserRecord extends RecordBase {
   type: "user";
@@ -277,8 +269,6 @@ export type EndReason =
   | "interrupt"
   | "provider"
   | "repeat"
-  /** A hook of a plugin refused the prompt or the request. */
-  | "permission"
   | "crash";
 
 export interface EndRecord extends RecordBase {

@@ -25,7 +25,6 @@ export function previewLines(preview: CompactPreview | null): string[] {
 export function compactedLine(how: Compacted): string {
   switch (how) {
     case "compacted":
-    case "denied":
       return "";
     case "nothing":
       return NOTHING;

@@ -109,7 +109,6 @@ const REASONS: Record<EndReason, string> = {
   timeout: "stopped at the time limit",
   interrupt: "interrupted",
   provider: "stopped, the provider failed",
-  permission: "refused",
   repeat: "stopped, the same call came again and again",
   crash: "stopped by an internal failure",
 };

@@ -235,42 +235,6 @@ export default definePlugin({ apis: { echo } });
   });
 });
 
-it("hooks hear of a whole session, its end too, and a refused prompt exits with 4", async () => {
-  box = sandbox();
-  const log = join(box.home, "events");
-  const events = ["session.start", "prompt.submit", "tool.after", "turn.end", "session.end"];
-  const listening = (more: object[] = []) =>
-    userPlugin("log", {
-      "plugin.json": JSON.stringify({
-        name: "log",
-        extensions: {
-          "dev.nanocode": {
-            apiVersion: 1,
-            contributes: {
-              hooks: [
-                ...more,
-                ...events.map((event) => ({ event, command: ["sh", "-c", `cat >> ${log}`] })),
-              ],
-            },
-          },
-        },
-      }),
-    });
-  listening();
-  server = await startServer([callOf("List", { path: "." }), { text: "ok" }]);
-  const { code, stderr } = await go();
-  assert.equal(code, 0, stderr);
-  const heard = readFileSync(log, "utf8").trim().split("\n").map((line) => JSON.parse(line));
-  assert.deepEqual(heard.map(({ event }) => event), events);
-  assert.deepEqual(heard.at(-1).end, { reason: "closed", turns: 1 });
-  assert.equal(new Set(heard.map(({ session }) => session)).size, 1);
-  listening([{ event: "prompt.submit", command: ["sh", "-c", "echo 'ask Ada' >&2; exit 2"] }]);
-  const refused = await go();
-  assert.equal(refused.code, 4);
-  assert.match(refused.stdout, /Refused by the plugin log: ask Ada/);
-  assert.equal(server.requests.length, 2);
-});
-
 describe("plugins of a project", () => {
   const mark = 'require("node:fs").writeFileSync("SENTINEL", "ran");';
 

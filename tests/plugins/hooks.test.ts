@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { compactNow } from "../../src/loop/compact-now.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";
-import { HOOK_EVENTS } from "../../src/plugins/manifest.ts";
 import { openPlugins } from "../../src/plugins/open.ts";
 import { LoadedPlugin } from "../../src/plugins/registry.ts";
-import type { HookInput } from "../../src/plugins/sdk.ts";
 import { TrustStore } from "../../src/plugins/trust.ts";
 import type { AgentEvent } from "../../src/loop/events.ts";
 import { bench, echoTool, scripted } from "../support/scripted.ts";
@@ -156,137 +153,4 @@ describe("other events", () => {
     const end = events.find((event) => event.type === "turn_end");
     assert.match(end?.type === "turn_end" ? end.answer : "", /Refused by the plugin no: closed/);
   });
-
-  /** One logging command for each event. */
-  const logging = (...events: string[]) =>
-    plugin(
-      "log",
-      events.map((event) => ({ event, command: ["sh", "-c", "cat >> log.jsonl"] })),
-    );
-  const logged = (): HookInput[] =>
-    readFileSync(join(at.root, "log.jsonl"), "utf8").trim().split("\n")
-      .map((line) => JSON.parse(line));
-
-  it("a turn tells of each thing as it happens, with its ids", async () => {
-    logging(...HOOK_EVENTS.filter((event) => !event.startsWith("compact")));
-    await play();
-    assert.deepEqual(
-      logged().map(({ event, step }) => `${event} ${step}`),
-      [
-        "session.start 0",
-        "prompt.submit 0",
-        "request.before 1",
-        "reply.after 1",
-        "tool.before 1",
-        "tool.after 1",
-        "request.before 2",
-        "reply.after 2",
-        "turn.end 2",
-      ],
-    );
-    const of = (event: string) => logged().find((input) => input.event === event);
-    for (const input of logged()) {
-      assert.deepEqual([input.session, input.turn, typeof input.project], ["s", 1, "string"]);
-    }
-    assert.deepEqual(of("session.start")?.start, { resumed: false });
-    const { tokens = 0, messages = 0, ...request } = of("request.before")?.request ?? {};
-    assert.deepEqual(request, { model: "m", provider: "scripted" });
-    assert.ok(tokens > 0 && messages > 1);
-    assert.deepEqual(of("reply.after")?.reply?.calls, [
-      { id: "c1x0", tool: "Echo", args: { text: "hello" } },
-    ]);
-    assert.equal(of("turn.end")?.end?.reason, "done");
-  });
-
-  it("session.start and prompt.submit may add notes, which the model gets behind the prompt", async () => {
-    const note = (event: string, text: string) => ({
-      event,
-      command: ["sh", "-c", `echo '{"note":"${text}"}'`],
-    });
-    plugin("notes", [note("session.start", "be brief"), note("prompt.submit", "on main")]);
-    const b = bench([]);
-    const provider = scripted([{ text: "ok" }, { text: "ok" }]);
-    await b.run(provider, { hooks: await hooks() });
-    await b.run(provider, { hooks: await hooks() });
-    const texts = provider.requests[1]?.messages.map(({ text }) => text) ?? [];
-    const own = texts.filter((text) => text.includes("plugin notes"));
-    assert.deepEqual(own, [
-      "Note of the plugin notes:\nbe brief",
-      "Note of the plugin notes:\non main",
-      "Note of the plugin notes:\non main",
-    ]);
-    b.close();
-  });
-
-  it("request.before may refuse: nothing is sent, and the turn says who refused", async () => {
-    plugin("budget", [
-      { event: "request.before", command: ["sh", "-c", "echo 'not on Sundays' >&2; exit 2"] },
-    ]);
-    const b = bench([]);
-    const provider = scripted([{ text: "ok" }]);
-    const events = await b.run(provider, { hooks: await hooks() });
-    assert.equal(provider.requests.length, 0);
-    const end = events.find((event) => event.type === "turn_end");
-    assert.ok(end?.type === "turn_end");
-    assert.deepEqual([end.reason, end.answer], [
-      "permission",
-      "Refused by the plugin budget: not on Sundays",
-    ]);
-    b.close();
-  });
-
-  it("compactions are told of, and may be refused", async () => {
-    const b = bench([]);
-    const long = "word ".repeat(3000);
-    const provider = scripted([{ text: long }, { text: long }, { text: "Goal: all." }]);
-    await b.run(provider);
-    await b.run(provider);
-    plugin("keep", [{ event: "compact.before", command: ["sh", "-c", "exit 2"] }]);
-    const events: AgentEvent[] = [];
-    const now = async () =>
-      await compactNow(
-        b.session,
-        b.deps(provider, { hooks: await hooks() }),
-        (event) => events.push(event),
-      );
-    assert.equal(await now(), "denied");
-    assert.match(
-      JSON.stringify(events),
-      /the plugin keep refused to compact: sh refused it without a reason/,
-    );
-    plugin("keep", []);
-    logging("compact.before", "compact.after");
-    assert.equal(await now(), "compacted");
-    const [before, after] = logged();
-    assert.equal(before?.compact?.why, "asked");
-    assert.ok((after?.compact?.after ?? Infinity) < (before?.compact?.before ?? 0));
-    b.close();
-  });
-});
-
-describe("the command of a hook", () => {
-  it("names files of its plugin with ./", async () => {
-    plugin("own", [{ ...before, command: ["sh", "./check.sh"] }]);
-    at.write("home/plugins/own/check.sh", "echo checked >&2; exit 2\n");
-    assert.match((await play()).end?.text ?? "", /plugin own: checked/);
-  });
-
-  for (const command of [["sh", "scripts/check.sh"], ["scripts/check.sh"], ["sh", "-e", "$FULL"]]) {
-    it(`of a project's plugin cannot be another file of the repository: ${command.join(" ")}`, async () => {
-      const full = join(at.root, "scripts/check.sh");
-      const words = command.map((word) => word === "$FULL" ? full : word);
-      at.write("work/scripts/check.sh", "touch ran\n");
-      const hook = { ...before, command: words, onError: "fail-closed" };
-      at.write(
-        "work/.nanocode/plugins/theirs/plugin.json",
-        manifest("theirs", { contributes: { hooks: [hook] } }),
-      );
-      const trust = new TrustStore(at.home);
-      trust.answer(at.root, (await openPlugins([], at.folders, trust)).pending, "yes");
-      const { seen } = await play();
-      assert.deepEqual(seen, []);
-      assert.match(warnings[0] ?? "", /names .*check\.sh, which is a file of the repository/);
-      assert.ok(!existsSync(join(at.root, "ran")));
-    });
-  }
 });

@@ -144,7 +144,6 @@ export class Desk {
       loaded: new Map(),
       context: newContext(),
       grants: new Grants(),
-      begun: true,
       turn: 1,
       results: this.#results,
     };

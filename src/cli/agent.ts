@@ -30,6 +30,7 @@ export async function agentCommand(options: Options, program: Program): Promise<
     }
     return await (await import("./chat.ts")).chat(options, setup, suggestion);
   } finally {
+    await setup.end();
     setup.close();
   }
 }

@@ -11,6 +11,7 @@ import type { LocalHost } from "../host/local.ts";
 import { localHost } from "../host/local.ts";
 import type { Found } from "../knowledge/find.ts";
 import { skillsFor } from "../knowledge/skills.ts";
+import { endSession } from "../loop/hooks.ts";
 import { openSession, repair, type Session } from "../loop/session.ts";
 import type { ModelChoice, TurnDeps } from "../loop/turn.ts";
 import type { Policy } from "../permission/policy.ts";
@@ -53,6 +54,8 @@ export interface Setup {
   session(): Session;
   /** Deps of a turn. */
   turnDeps(signal: AbortSignal): TurnDeps;
+  /** Lets hooks hear that the session is left, which takes a second at most. Never throws. */
+  end(): Promise<void>;
   /** Kills what still runs and closes the session. */
   close(): void;
 }
@@ -179,9 +182,12 @@ export async function setUp(
       ...(plugins.hooks === null ? {} : { hooks: plugins.hooks }),
       signal,
     }),
+    async end() {
+      if (open) await endSession(open.session, plugins.hooks);
+      await plugins.close();
+    },
     close() {
       host.killAll();
-      void plugins.close();
       open?.log.close();
     },
   };

@@ -44,7 +44,7 @@ export function isUsersWord(record: SessionRecord): record is UserRecord {
   return record.type === "user" && !OURS.has(record.source);
 }
 
-const OURS: ReadonlySet<UserSource> = new Set(["nudge", "rule", "skill"]);
+const OURS: ReadonlySet<UserSource> = new Set(["nudge", "rule", "skill", "plugin"]);
 
 /** Keys of results and ids of messages that show a rule or a skill: no compaction touches them. */
 export function loadedIn(records: readonly SessionRecord[]): ReadonlySet<string> {

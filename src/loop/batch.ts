@@ -2,7 +2,10 @@
 // together, at most four at a time; any other runs alone, in order; results are recorded in call order.
 
 import type { RecordedCall } from "../session/records.ts";
+import { tellHooks } from "./hooks.ts";
 import {
+  heedHooks,
+  hookCall,
   invoke,
   type InvokeEnv,
   NOT_RUN,
@@ -31,11 +34,17 @@ export async function runBatch(
   annotate: Annotate,
 ): Promise<Finished[]> {
   const prepared: Prepared[] = [];
-  for (const call of calls) prepared.push(await prepare(call, env));
+  for (const call of calls) {
+    const item = await prepare(call, env);
+    prepared.push(isPlanned(item) ? await heedHooks(item, env) : item);
+  }
   const states = await beginBatches(prepared);
   const finished: Finished[] = [];
   let refused = false;
-  for (const group of groups(prepared)) {
+  /** Asked just before the call would run; not for one that will not. */
+  const heed = (item: Prepared) =>
+    isPlanned(item) || refused || env.signal.aborted ? item : heedHooks(item, env);
+  for await (const group of groups(prepared, heed)) {
     for (const { call, tr, title, tool } of group) {
       env.emit({
         type: "call_start",
@@ -55,13 +64,16 @@ export async function runBatch(
       const item = group[i] as Prepared;
       outcome.text += annotate(item, outcome);
       record(item, outcome, env);
-      await tellHooks(item, outcome, env);
+      await tellAfter(item, outcome, env);
       finished.push({ prepared: item, outcome });
       refused ||= outcome.refusedByUser === true;
     }
   }
   return finished;
 }
+
+/** Are its calls planned together before the batch? Then hooks must have spoken by then. */
+const isPlanned = ({ tool }: Prepared) => tool?.beginBatch !== undefined;
 
 const SKIPPED = "Skipped: an earlier call in this batch was refused";
 
@@ -91,35 +103,40 @@ async function runOne(item: Prepared, states: BatchStates, env: InvokeEnv): Prom
   return await invoke(item, begun?.state, env);
 }
 
-/** Runs of neighbouring safe calls (at most four), and single calls. */
-function* groups(prepared: Prepared[]): Generator<Prepared[]> {
+/** Runs of neighbouring safe calls (at most four), and single calls, after `heed` of each. */
+async function* groups(
+  prepared: Prepared[],
+  heed: (item: Prepared) => Prepared | Promise<Prepared>,
+): AsyncGenerator<Prepared[]> {
   let run: Prepared[] = [];
-  for (const item of prepared) {
-    if (isSafe(item) && run.length < MAX_PARALLEL) {
+  for (const next of prepared) {
+    const fits = isSafe(next) && run.length < MAX_PARALLEL;
+    if (!fits && run.length > 0) {
+      yield run;
+      run = [];
+    }
+    const item = await heed(next);
+    if (isSafe(next) && isSafe(item)) {
       run.push(item);
       continue;
     }
-    if (run.length > 0) yield run;
-    run = isSafe(item) ? [item] : [];
-    if (!isSafe(item)) yield [item];
+    if (run.length > 0) yield run; // other arguments made it unsafe
+    run = [];
+    yield [item];
   }
   if (run.length > 0) yield run;
 }
 
 /** Tells the hooks what came of a call; they have no say in it any more. */
-async function tellHooks(item: Prepared, outcome: Outcome, env: InvokeEnv): Promise<void> {
-  const { hooks, session, turn, step, signal } = env;
-  const events = [
-    "tool.after",
-    ...(outcome.changes.length > 0 ? ["edit.after"] as const : []),
-  ] as const;
-  for (const event of events) {
-    if (!hooks?.has(event)) continue;
-    const { id, name, args } = item.call;
-    const { status, text } = outcome;
-    const input = { session: session.id, turn, step, call: { id, tool: name, args } };
-    await hooks.run(event, { ...input, result: { status, text } }, signal);
-  }
+async function tellAfter(item: Prepared, outcome: Outcome, env: InvokeEnv): Promise<void> {
+  const { hooks, session } = env;
+  if (!hooks) return;
+  const { status, text, changes } = outcome;
+  const about = { call: hookCall(item, env), result: { status, text } };
+  await tellHooks("tool.after", about, session, hooks, env);
+  if (changes.length === 0) return;
+  const what = { ...about, changes: changes.map(({ path, kind }) => ({ path, kind })) };
+  await tellHooks("edit.after", what, session, hooks, env);
 }
 
 function isSafe(item: Prepared): boolean {

@@ -8,6 +8,7 @@ import { historyOf, isUsersWord } from "../context/history.ts";
 import type { NewRecord, SessionRecord } from "../session/records.ts";
 import { compact, estimateWith } from "./compact.ts";
 import type { AgentEvent, EventBody } from "./events.ts";
+import { compactionDenied, countUsed, refusal } from "./hooks.ts";
 import { requestFor } from "./request.ts";
 import { append, type Session } from "./session.ts";
 import type { TurnDeps, Unplaced } from "./turn.ts";
@@ -17,9 +18,9 @@ const REACHES = ["keep latest", "finished"] as const;
 
 /**
  * How a compaction by hand ended. `nothing`: there is no history to leave out; `no gain`: a summary would
- * be as long as what it stands for.
+ * be as long as what it stands for; `denied`: by a plugin, which was said.
  */
-export type Compacted = "compacted" | "nothing" | "no gain" | "interrupted";
+export type Compacted = "compacted" | "nothing" | "no gain" | "denied" | "interrupted";
 
 /**
  * Compacts now. `emit` gets the `compact` event, and `retry` events of the summariser; `deps.signal`
@@ -46,8 +47,15 @@ export async function compactNow(
   for (const reach of REACHES) {
     const plan = planCompaction(session.log.records, prepared.window, reach);
     if (plan === null || plan.through === tried) continue;
+    const denied = tried === null &&
+      await compactionDenied("asked", prepared.facts.estimate, session, deps, run);
+    if (denied) {
+      run.emit({ type: "warn", message: `not compacted. ${refusal(denied)}` });
+      return "denied";
+    }
     if (await compact(session, deps, run, prepared, plan)) {
       session.log.sync();
+      countUsed(session, run.spent, deps.model, 0);
       session.context.saidFull = false;
       return "compacted";
     }

@@ -9,7 +9,9 @@ import {
   type Summary,
   summaryMessages,
 } from "../context/summary.ts";
+import type { Denial } from "../plugins/hooks.ts";
 import type { CompactRecord } from "../session/records.ts";
+import { compactionDenied, refusal, tellHooks } from "./hooks.ts";
 import { costOf } from "./limits.ts";
 import { fetchReply } from "./reply.ts";
 import { type Prepared, requestFor, windowOf } from "./request.ts";
@@ -28,7 +30,7 @@ type Steps = Pick<Run, "turn" | "step" | "signal" | "spent" | "warned" | "emit" 
  * Makes the next request shorter if need be.
  *
  * @param why `full`: only where the estimate says so; `refused`: the provider said it is too long.
- * @returns Whether anything was made shorter.
+ * @returns Whether anything was made shorter, and which plugin denied that.
  */
 export async function makeRoom(
   session: Session,
@@ -36,40 +38,49 @@ export async function makeRoom(
   run: Steps,
   prepared: Prepared,
   why: "full" | "refused",
-): Promise<boolean> {
+): Promise<{ isShorter: boolean; denied?: Denial }> {
   const { estimate } = prepared.facts;
   if (why === "refused") learnWindow(session, estimate);
   const window = windowOf(session, deps);
-  if (window === null) return false;
+  if (window === null) return { isShorter: false };
   const { full, roomy } = limitsOf(window);
-  if (why === "full" && estimate < full) return false;
+  if (why === "full" && estimate < full) return { isShorter: false };
   let now = prepared;
   let isShorter = false;
+  let asked: Promise<Denial | undefined> | undefined;
+  // Once, and only where something would be done.
+  const denial = () => asked ??= compactionDenied(why, estimate, session, deps, run);
   for (const reach of ["keep latest", "finished", "in turn"] as const) {
     // A turn's own results are folded before any of its steps are summarised.
     if (reach === "in turn") {
-      const folded = fold(session, run, now, roomy);
-      if (folded) {
+      const tr = planFolds(session.log.records, now.facts.estimate, roomy, ratioOf(session));
+      if (tr.length > 0 && !await denial()) {
+        await fold(session, deps, run, now, tr);
         isShorter = true;
         now = await requestFor(session, deps, []);
       }
     }
     if (now.facts.estimate < (why === "full" ? full : roomy)) break;
     const plan = planCompaction(session.log.records, window, reach);
-    if (plan === null || run.signal.aborted) continue;
+    if (plan === null || run.signal.aborted || await denial()) continue;
     if (await compact(session, deps, run, now, plan)) {
       isShorter = true;
       now = await requestFor(session, deps, []);
     }
   }
+  const denied = await asked;
   if (now.facts.estimate >= full && !session.context.saidFull && !run.signal.aborted) {
     session.context.saidFull = true;
-    const message = `the context is full (about ${now.facts.estimate} of ${window} tokens) and ` +
-      "nothing more can be left out; if the model refuses it, start a new session or a larger model";
+    const size = `the context is full (about ${now.facts.estimate} of ${window} tokens) and`;
+    const message = denied
+      ? `${size} not compacted. ${refusal(denied)}`
+      : `${size} nothing more can be left out; if the model refuses it, start a new session or a larger model`;
     run.emit({ type: "warn", message });
   }
-  return isShorter;
+  return { isShorter, ...(denied ? { denied } : {}) };
 }
+
+const ratioOf = ({ context }: Session) => context.calibration.ratio;
 
 /** A window is a little less than what was refused. */
 function learnWindow({ context }: Session, estimate: number): void {
@@ -77,16 +88,29 @@ function learnWindow({ context }: Session, estimate: number): void {
   context.learnedWindow = Math.min(context.learnedWindow ?? Infinity, most);
 }
 
-function fold(session: Session, run: Steps, prepared: Prepared, target: number): boolean {
-  const { estimate } = prepared.facts;
-  const { ratio } = session.context.calibration;
-  const tr = planFolds(session.log.records, estimate, target, ratio);
-  if (tr.length === 0) return false;
+async function fold(
+  session: Session,
+  deps: TurnDeps,
+  run: Steps,
+  { facts: { estimate: before } }: Prepared,
+  tr: string[],
+): Promise<void> {
   const gain = tr.reduce((sum, key) => sum + (session.stored.get(key)?.text.length ?? 0) / 4, 0);
   run.append({ type: "fold", tr });
-  const after = Math.max(0, Math.round(estimate - gain * ratio));
-  run.emit({ type: "compact", how: "folded", before: estimate, after });
-  return true;
+  const after = Math.max(0, Math.round(before - gain * ratioOf(session)));
+  await compacted({ how: "folded", before, after }, session, deps, run);
+}
+
+/** Says it to whoever shows it, and to hooks. */
+async function compacted(
+  what: { how: CompactRecord["by"] | "folded"; before: number; after: number; why?: string },
+  session: Session,
+  { hooks }: TurnDeps,
+  run: Steps,
+): Promise<void> {
+  run.emit({ type: "compact", ...what });
+  const { how, before, after } = what;
+  await tellHooks("compact.after", { compacted: { how, before, after } }, session, hooks, run);
 }
 
 /** Carries a plan out; false, and nothing recorded, when the request would not be shorter for it. */
@@ -119,13 +143,8 @@ export async function compact(
   const after = await estimateWith(session, deps, record);
   if (after >= facts.estimate) return false;
   run.append({ ...record, tokens: { before: facts.estimate, after } });
-  run.emit({
-    type: "compact",
-    how: record.by,
-    before: facts.estimate,
-    after,
-    ...(why === undefined ? {} : { why }),
-  });
+  const said = { how: record.by, before: facts.estimate, after };
+  await compacted({ ...said, ...(why === undefined ? {} : { why }) }, session, deps, run);
   return true;
 }
 

@@ -1,10 +1,11 @@
-// The one door: every tool call, whoever asks, passes prepare() and invoke(): parse, validate, effects,
-// permission, run, bound. Nothing here knows a tool by name. Recording is done by batch.ts, in call
+// The one door: every tool call, whoever asks, passes prepare(), heedHooks() and invoke(): parse, validate,
+// hooks, effects, permission, run, bound. Nothing here knows a tool by name. Recording is done by batch.ts, in call
 // order; scheduling too.
 
 import { boundResult, openSink } from "../context/results.ts";
 import type { Host } from "../host/host.ts";
-import type { HookOutcome, Hooks } from "../plugins/hooks.ts";
+import type { Hooks } from "../plugins/hooks.ts";
+import type { HookCall } from "../plugins/sdk.ts";
 import { oneLine } from "../runtime/one-line.ts";
 import type {
   Change,
@@ -23,6 +24,7 @@ import {
   type ToolLimits,
   type ToolOutput,
 } from "../tools/tool.ts";
+import { askHooks, refusal } from "./hooks.ts";
 import { type Asked, permit, type PermitEnv, putQuestion } from "./permit.ts";
 import { storedResult } from "./session.ts";
 
@@ -41,7 +43,8 @@ export interface InvokeEnv extends PermitEnv {
 export type Prepared =
   & { call: RecordedCall; tr: string; title: string }
   & (
-    | { tool: Tool; input: unknown; ctx: ToolContext }
+    /** `args`: what the input was made of: the model's, or those that a hook gave. */
+    | { tool: Tool; input: unknown; args: unknown; ctx: ToolContext }
     /** `denied`: by a hook, which is a refusal and no fault of the call. */
     | { tool: null; error: string; denied?: true }
   );
@@ -68,7 +71,7 @@ export interface Outcome {
 }
 
 /** Loaded with the first call: zod must not delay the first request. */
-let parse: typeof import("../tools/arguments.ts").parseToolArguments | undefined;
+let tolerant: typeof import("../tools/arguments.ts") | undefined;
 
 /** Step 1: tool known, arguments parsed and valid. Never throws. */
 export async function prepare(call: RecordedCall, env: InvokeEnv): Promise<Prepared> {
@@ -96,30 +99,46 @@ export async function prepare(call: RecordedCall, env: InvokeEnv): Promise<Prepa
   if (call.args === null && call.raw !== undefined) {
     return { ...base, tool: null, error: await brokenJson(tool, call.raw) };
   }
-  parse ??= (await import("../tools/arguments.ts")).parseToolArguments;
-  let parsed = parse(tool, call.args, entry.spec.schema);
+  tolerant ??= await import("../tools/arguments.ts");
+  const parsed = tolerant.parseToolArguments(tool, call.args, entry.spec.schema);
   if (!parsed.ok) return { ...base, tool: null, error: parsed.error };
-  const said = await askHooks(call, env);
-  if (said.denied) {
-    const { plugin, reason } = said.denied;
-    const error = `Refused by the plugin ${plugin}: ${reason}\nNothing was done.`;
-    return { ...base, tool: null, error, denied: true };
+  const { input } = parsed;
+  const { args } = call;
+  const shown = shorten(tool.title?.(input) ?? base.title);
+  return { ...base, title: shown, tool, input, args, ctx: contextFor(call, base.tr, env) };
+}
+
+/** Step 2: hooks may deny the call, or change its arguments, which are then checked again. */
+export async function heedHooks(prepared: Prepared, env: InvokeEnv): Promise<Prepared> {
+  if (prepared.tool === null || !env.hooks?.has("tool.before")) return prepared;
+  const { tool, input, call, tr, title } = prepared;
+  const about = { call: hookCall(prepared, env) };
+  const { denied, args } = await askHooks("tool.before", about, env.session, env.hooks, env);
+  const base = { call, tr, title };
+  if (denied) {
+    return { ...base, tool: null, error: `${refusal(denied)}\nNothing was done.`, denied: true };
   }
-  if ("args" in said) {
-    // Other arguments are checked as the model's own.
-    parsed = parse(tool, said.args, entry.spec.schema);
-    if (!parsed.ok) {
-      const error = `A hook changed the arguments, and they are wrong now: ${parsed.error}`;
-      return { ...base, tool: null, error };
-    }
+  if (args === undefined) return prepared;
+  const { parseToolArguments } = tolerant ??= await import("../tools/arguments.ts");
+  const changed = tool.carries?.(input)?.wrap(args) ?? args;
+  const parsed = parseToolArguments(tool, changed, env.tools.get(call.name)?.spec.schema);
+  if (!parsed.ok) {
+    const error = `A hook changed the arguments, and they are wrong now: ${parsed.error}`;
+    return { ...base, tool: null, error };
   }
-  return {
-    ...base,
-    title: shorten(tool.title?.(parsed.input) ?? base.title),
-    tool,
-    input: parsed.input,
-    ctx: contextFor(call, base.tr, env),
-  };
+  const shown = shorten(tool.title?.(parsed.input) ?? title);
+  return { ...prepared, title: shown, input: parsed.input, args: changed };
+}
+
+/** A call as hooks hear of it; one inside another's arguments as if it came by itself. */
+export function hookCall(prepared: Prepared, { tools }: Pick<InvokeEnv, "tools">): HookCall {
+  const { id, name, args } = prepared.call;
+  const schema = tools.get(name)?.spec.schema;
+  if (prepared.tool === null || !schema) return { id, tool: name, args };
+  const inner = prepared.tool.carries?.(prepared.input);
+  if (inner) return { id, tool: inner.tool, args: inner.args, via: name };
+  const fitted = tolerant?.fitArguments(prepared.tool, prepared.args, schema);
+  return { id, tool: name, args: fitted ?? prepared.args };
 }
 
 /** Steps 3 to 6 for a prepared call. Never throws: whatever a tool does becomes an outcome. */
@@ -166,14 +185,6 @@ export async function invoke(prepared: Prepared, batch: unknown, env: InvokeEnv)
     const observations = error instanceof ToolError ? error.observations : [];
     return end({ ...plain("error", faultText(tool.name, call, error)), observations });
   }
-}
-
-async function askHooks(call: RecordedCall, env: InvokeEnv): Promise<HookOutcome> {
-  const { hooks, session, turn, step, signal } = env;
-  if (!hooks?.has("tool.before")) return {};
-  const { id, name, args } = call;
-  const input = { session: session.id, turn, step, call: { id, tool: name, args } };
-  return await hooks.run("tool.before", input, signal);
 }
 
 export const NOT_RUN = "Not run: interrupted by the user.";

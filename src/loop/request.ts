@@ -120,7 +120,7 @@ export function account(
   { estimate }: Pick<RequestFacts, "estimate">,
   model: ModelChoice,
   spent: Spent,
-): EventBody {
+): Extract<EventBody, { type: "usage" }> {
   // Budgets hold with providers that report no usage too, by estimate.
   const output = estimateTokens(reply.text + JSON.stringify(reply.calls));
   const usage: Usage = reply.usage ?? { input: estimate, output, cached: 0 };

@@ -21,12 +21,12 @@ import { runBatch } from "./batch.ts";
 import { channel } from "./channel.ts";
 import type { AgentEvent, EventBody } from "./events.ts";
 import type { Ask } from "./permit.ts";
-import { type Said, say, showRules, skillsNamed } from "./knowledge.ts";
-import { budgetWarning, limitReached, type Spent, type TurnLimits } from "./limits.ts";
+import { beginSession, countUsed, refusal, submit, tellHooks } from "./hooks.ts";
+import { say, showRules, skillsNamed } from "./knowledge.ts";
+import { limitReached, type Spent, type TurnLimits } from "./limits.ts";
+import { nextReply } from "./next-reply.ts";
 import { RepeatGuard } from "./repeat.ts";
-import { makeRoom } from "./compact.ts";
-import { account, type Prepared, recordSent, requestFor } from "./request.ts";
-import { type CompletedReply, fetchReply } from "./reply.ts";
+import type { CompletedReply } from "./reply.ts";
 import { append, type Session } from "./session.ts";
 
 /** The model that answers, with what is known of it. */
@@ -109,7 +109,7 @@ export interface Run {
 }
 
 /** How a turn ends; `detail` is for people. */
-interface End {
+export interface End {
   reason: EndReason;
   detail?: string;
 }
@@ -142,32 +142,28 @@ async function runTurn(
   };
   const { text, source } = input;
   const { model, provider } = deps.model;
-  run.append({ type: "user", text, source });
   run.emit({ type: "turn_start", text, source, model, provider: provider.id });
-
-  const { hooks } = deps;
-  const at = { session: session.id, turn: run.turn, step: 0 };
-  const said = hooks?.has("prompt.submit")
-    ? await hooks.run("prompt.submit", { ...at, prompt: text }, run.signal)
-    : {};
-  const named = said.denied ? [] : await skillsNamed([text], session, deps, run);
-  for (const skill of named) say(skill, run);
-  let end: End = said.denied
-    ? {
-      reason: "done",
-      detail: `Refused by the plugin ${said.denied.plugin}: ${said.denied.reason}`,
-    }
-    : await steps(session, deps, run);
+  await beginSession(session, deps, run);
+  const { denied, notes } = await submit(text, session, deps, run);
+  let end: End;
+  if (denied) {
+    // Not recorded: what is in the history goes out with the next request.
+    end = { reason: "permission", detail: refusal(denied) };
+  } else {
+    run.append({ type: "user", text, source });
+    for (const said of [...await skillsNamed([text], session, deps, run), ...notes]) say(said, run);
+    end = await steps(session, deps, run);
+  }
   if (end.reason === "interrupt" && deadline?.aborted && !deps.signal.aborted) {
     const detail = `Stopped after ${timeout} s: raise it with --timeout, or continue with -c.`;
     end = { reason: "timeout", detail };
   }
   run.append({ type: "end", ...end });
   session.log.sync();
-  if (hooks?.has("turn.end")) await hooks.run("turn.end", at, AbortSignal.timeout(60_000));
+  const used = { reason: end.reason, ...countUsed(session, run.spent, deps.model) };
+  await tellHooks("turn.end", { end: used }, session, deps.hooks, run);
   // At a limit the answer says which, after what the model said last.
-  const limited = said.denied !== undefined ||
-    ["steps", "budget", "timeout", "repeat"].includes(end.reason);
+  const limited = ["steps", "budget", "timeout", "repeat", "permission"].includes(end.reason);
   const answer = [run.answer, limited ? end.detail : ""].filter(Boolean).join("\n\n");
   const ms = Math.round(performance.now() - started);
   run.emit({ type: "turn_end", ...end, answer, steps: run.spent.steps, ms });
@@ -202,72 +198,6 @@ async function steps(session: Session, deps: TurnDeps, run: Run): Promise<End> {
       return { reason: "repeat", detail };
     }
   }
-}
-
-/** One complete, recorded reply, or why there is none. */
-async function nextReply(
-  session: Session,
-  deps: TurnDeps,
-  run: Run,
-): Promise<CompletedReply | End> {
-  const { model, queue } = deps;
-  const texts = queue?.peek() ?? [];
-  const queued: Said[] = [
-    ...texts.map((text): Said => ({ text, source: "queued" })),
-    ...await skillsNamed(texts, session, deps, run),
-  ];
-  let prepared = await roomyRequest(session, deps, run, queued);
-  // Queued text shows where the model met it: before the first word of the answer.
-  let heard = false;
-  const hear = () => {
-    if (!heard) { for (const text of texts) run.emit({ type: "steer", text }); }
-    heard = true;
-  };
-  const send = (next: Prepared) => {
-    recordSent(session, next, run.append);
-    return fetchReply(next.request, model.provider, run.signal, (event) => {
-      if (event.type !== "retry") hear();
-      run.emit(event);
-    });
-  };
-  let outcome = await send(prepared);
-  // A request that is too long for the provider, whatever we thought: once more, shorter.
-  for (let tries = 0; tries < 2 && outcome.kind === "failed" && outcome.failure.tooLong; tries++) {
-    if (!await makeRoom(session, deps, run, prepared, "refused")) break;
-    prepared = await requestFor(session, deps, queued);
-    outcome = await send(prepared);
-  }
-  if (outcome.kind === "failed") {
-    const { status, hint } = outcome.failure;
-    const message = (status ? `HTTP ${status}: ` : "") + outcome.failure.message;
-    run.emit({ type: "error", message, ...(hint === undefined ? {} : { hint }) });
-    return { reason: "provider", detail: message };
-  }
-  if (outcome.kind === "complete") hear();
-  if (!heard) return { reason: "interrupt" }; // the queue keeps what was not sent
-  const { reply } = outcome;
-  for (const said of queued) say(said, run);
-  queue?.drop(texts.length);
-  run.append(replyRecord(reply, model));
-  run.emit(account(reply, prepared.facts, model, run.spent));
-  if (reply.text !== "") run.answer = reply.text;
-  if (outcome.kind === "interrupted") return { reason: "interrupt" };
-  const warning = run.warned ? null : budgetWarning(run.spent, deps.limits);
-  if (warning) run.emit({ type: "warn", message: warning });
-  run.warned ||= warning !== null;
-  return reply;
-}
-
-/** The next request, after making room where it would not fit. */
-async function roomyRequest(
-  session: Session,
-  deps: TurnDeps,
-  run: Run,
-  queued: readonly Said[],
-): Promise<Prepared> {
-  const prepared = await requestFor(session, deps, queued);
-  const isShorter = await makeRoom(session, deps, run, prepared, "full");
-  return isShorter ? await requestFor(session, deps, queued) : prepared;
 }
 
 const NUDGE = "Your last reply was empty. Go on with the task, or give your final answer.";
@@ -320,19 +250,3 @@ async function mayGoOn({ ask }: TurnDeps, run: Run): Promise<boolean> {
 
 /** A record before turn and step are put on it. */
 export type Unplaced<R> = R extends unknown ? Omit<R, "turn" | "step"> : never;
-
-function replyRecord(reply: CompletedReply, model: ModelChoice): Unplaced<NewRecord> {
-  const { text, reasoning, calls, opaque, finish, usage, ms } = reply;
-  return {
-    type: "reply",
-    text,
-    reasoning,
-    calls,
-    opaque,
-    finish,
-    usage,
-    provider: model.provider.id,
-    model: model.model,
-    ms,
-  };
-}

@@ -2,7 +2,7 @@
 // with a reload. One fixed tool, because the tools of a session do not change.
 
 import { z } from "zod";
-import { parseToolArguments } from "../tools/arguments.ts";
+import { fitArguments, parseToolArguments } from "../tools/arguments.ts";
 import { defineTool, type Tool, type ToolContext, ToolError } from "../tools/tool.ts";
 import description from "./gateway.md" with { type: "text" };
 import type { SessionPlugins } from "./session.ts";
@@ -59,6 +59,17 @@ export function gateway(plugins: () => SessionPlugins): Tool {
     }),
     isConcurrencySafe: () => false,
     title: ({ tool, args }) => tool === undefined ? "reload" : `${tool} ${args ?? ""}`.trim(),
+    carries({ tool, args = "{}" }) {
+      if (tool === undefined) return null;
+      const wrap = (inner: unknown) => ({ tool, args: JSON.stringify(inner) });
+      try {
+        const { schema } = plugins().late.get(tool)?.spec ?? {};
+        const inner: unknown = JSON.parse(args);
+        return { tool, args: schema ? fitArguments({}, inner, schema) : inner, wrap };
+      } catch {
+        return { tool, args, wrap }; // the call will say what is wrong
+      }
+    },
     async effects(args, ctx: ToolContext) {
       if (args.tool !== undefined) {
         const { definition, input } = await resolve(args);

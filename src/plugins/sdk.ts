@@ -139,25 +139,80 @@ export interface PluginCommand {
   run(args: string, ctx: PluginContext): CommandResult | Promise<CommandResult>;
 }
 
-/** What a hook gets: ids travel in every event. */
+/** What a hook gets: ids travel in every event. Token counts of requests to come are estimates. */
 export interface HookInput {
   event: string;
+  /** Real path of the project's root. */
+  project: string;
   session: string;
+  /** 0 before the first. */
   turn: number;
   step: number;
-  /** `tool.*`: the call. */
-  call?: { id: string; tool: string; args: unknown };
-  /** `tool.after`: its result. */
-  result?: { status: string; text: string };
-  /** `prompt.submit`: the user's text. */
+  /** `session.start`. */
+  start?: { resumed: boolean; provider: string; model: string };
+  /** `prompt.submit`: the person's text. */
   prompt?: string;
+  /** `request.before`: what would be sent; `window` is null where it is not known. */
+  request?: { provider: string; model: string; estimate: number; window: number | null };
+  /** `reply.after`: `usage` is an estimate where the provider counted nothing. */
+  reply?: { text: string; calls: HookCall[]; usage: HookUsage; estimated: boolean };
+  /** `tool.*`, `edit.after`: the call. */
+  call?: HookCall;
+  /** `tool.after`, `edit.after`: its result. */
+  result?: { status: string; text: string };
+  /** `edit.after`: the files that the call changed, real paths. */
+  changes?: { path: string; kind: string }[];
+  /** `compact.before`. */
+  compaction?: HookCompaction;
+  /** `compact.after`: `how` is `model`, `mechanical` or `folded`. */
+  compacted?: { how: string; before: number; after: number };
+  /** `turn.end`, `session.end`. */
+  end?: HookEnd;
 }
 
-/** What a `before` hook may answer; nothing means: go on. */
+/** A call; `args` have the names that the tool's schema has, whatever the model wrote. */
+export interface HookCall {
+  id: string;
+  tool: string;
+  args: unknown;
+  /** The tool that this call came through (`Plugin`). */
+  via?: string;
+}
+
+/** Tokens, of which `cached` were read from the provider's cache; null: the price is not known. */
+export interface HookUsage {
+  input: number;
+  output: number;
+  cached: number;
+  usd: number | null;
+}
+
+export interface HookCompaction {
+  /** `full`: the window is; `refused`: the provider said the request is too long; `asked`: by /compact. */
+  why: "full" | "refused" | "asked";
+  /** Tokens of the next request as it is. */
+  tokens: number;
+  window: number | null;
+}
+
+/** Why it ended (a session: how its last turn ended), and what the turn or this run of the session used. */
+export interface HookEnd {
+  reason: string;
+  turns: number;
+  steps: number;
+  tokens: number;
+  /** Null where a price is not known. */
+  usd: number | null;
+}
+
+/** What a hook may answer, where its event takes it; nothing means: go on. */
 export interface HookAnswer {
+  /** `prompt.submit` and the `*.before`: why not. */
   deny?: string;
-  /** Other arguments, which are checked as the model's own. */
+  /** `tool.before`: other arguments, which are checked as the model's own. */
   args?: unknown;
+  /** `session.start`, `prompt.submit`, `request.before`: text for the model, marked as the plugin's. */
+  note?: string;
 }
 
 export interface PluginHook {

@@ -18,6 +18,9 @@ import type { PluginSkill } from "./sdk.ts";
 import { masker, NO_SETTINGS } from "./settings.ts";
 import type { TrustItem, TrustStore } from "./trust.ts";
 
+/** Nobody's leaving is delayed for longer by what plugins hold (milliseconds). */
+const DISPOSE_MS = 1000;
+
 export interface SessionPluginsInput {
   bundled: readonly Plugin[];
   folders: PluginFolders;
@@ -155,7 +158,11 @@ export class SessionPlugins {
 
   /** Lets go of what the plugins hold. */
   async close(): Promise<void> {
-    for (const owner of this.#loaded.values()) await owner.dispose().catch(() => {});
+    const all = Promise.all(this.#owners.map((owner) => owner.dispose().catch(() => {})));
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, DISPOSE_MS);
+    await Promise.race([all, late]);
+    clearTimeout(timer);
   }
 
   #open(): Promise<OpenedPlugins> {

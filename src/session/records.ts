@@ -38,9 +38,17 @@ export interface HeaderRecord extends RecordBase {
 
 /**
  * Where a user message came from. Ours are `nudge` (an empty reply is asked once to go on), `rule` and
- * `skill` (their text, shown behind what they belong to).
+ * `skill` (their text, shown behind what they belong to); `plugin` is a note of one.
  */
-export type UserSource = "typed" | "queued" | "stdin" | "command" | "nudge" | "rule" | "skill";
+export type UserSource =
+  | "typed"
+  | "queued"
+  | "stdin"
+  | "command"
+  | "nudge"
+  | "rule"
+  | "skill"
+  | "plugin";
 
 export interface UserRecord extends RecordBase {
   type: "user";
@@ -260,7 +268,7 @@ export interface SettingRecord extends RecordBase {
   value: unknown;
 }
 
-/** Why a turn ended. */
+/** Why a turn ended. `refused`: by a hook of a plugin. */
 export type EndReason =
   | "done"
   | "steps"
@@ -269,6 +277,7 @@ export type EndReason =
   | "interrupt"
   | "provider"
   | "repeat"
+  | "permission"
   | "crash";
 
 export interface EndRecord extends RecordBase {

@@ -77,16 +77,12 @@ export function parseToolArguments<I>(
   args: unknown,
   schema: Schema = inputSchema(tool),
 ): ParsedArguments<I> {
-  let value = unwrapJson(args ?? {});
+  const value = fitArguments(tool, args, schema);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return {
       ok: false,
       error: fault(tool, [`the arguments must be an object, not ${kind(value)}`]),
     };
-  }
-  value = fit(value, schema, tool.aliases);
-  if (tool.normalize) {
-    value = fit(tool.normalize(value as Record<string, unknown>), schema, tool.aliases);
   }
   const parsed = tool.input.safeParse(value);
   if (parsed.success) return { ok: true, input: parsed.data };
@@ -94,6 +90,19 @@ export function parseToolArguments<I>(
     ok: false,
     error: fault(tool, parsed.error.issues.map((issue) => explain(issue, value, schema))),
   };
+}
+
+/** Arguments with the names and shapes of the schema, as far as they can be; not checked. */
+export function fitArguments(
+  tool: Pick<Tool, "aliases" | "normalize">,
+  args: unknown,
+  schema: Schema,
+): unknown {
+  const value = unwrapJson(args ?? {});
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const fitted = fit(value, schema, tool.aliases);
+  if (!tool.normalize) return fitted;
+  return fit(tool.normalize(fitted as Record<string, unknown>), schema, tool.aliases);
 }
 
 /** JSON in a string (also fenced, also encoded twice) → what it holds; anything else as it is. */

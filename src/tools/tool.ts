@@ -88,6 +88,13 @@ export interface ToolContext {
   kept(name: string): Uint8Array | null;
 }
 
+/** A call inside another tool's arguments; `wrap` gives those for other arguments of the inner one. */
+export interface CarriedCall {
+  tool: string;
+  args: unknown;
+  wrap(args: unknown): unknown;
+}
+
 /**
  * A tool. `name` matches `^[A-Za-z0-9_-]{1,64}$`. The JSON Schema sent to the model is made from
  * `input`: plain objects, no unions, no tuples (spec/tools.md).
@@ -111,6 +118,8 @@ export interface Tool<I = unknown> {
   effects(input: I, ctx: ToolContext): Effect[] | Promise<Effect[]>;
   /** May this call run beside other safe calls of its batch? */
   isConcurrencySafe(input: I): boolean;
+  /** The call that this one carries inside: hooks see that one. Never throws. */
+  carries?(input: I): CarriedCall | null;
   /** Called once per batch, before any of its calls runs, with this tool's inputs in call order. */
   beginBatch?(inputs: I[], ctx: ToolContext): Promise<unknown>;
   /** What the person sees before allowing the call (a diff, the full command). */

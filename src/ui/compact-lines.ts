@@ -21,10 +21,11 @@ export function previewLines(preview: CompactPreview | null): string[] {
   ];
 }
 
-/** How `/compact` ended; empty when the `compact` event has said it. */
+/** How `/compact` ended; empty when an event has said it. */
 export function compactedLine(how: Compacted): string {
   switch (how) {
     case "compacted":
+    case "denied":
       return "";
     case "nothing":
       return NOTHING;

@@ -68,7 +68,8 @@ export function retryLine(event: EventOf<"retry">, theme: Theme): string {
 
 /** `loaded: the rules .nanocode/rules/sql.md` */
 export function loadedLine({ kind, name }: EventOf<"loaded">, theme: Theme): string {
-  return theme.faint(`loaded: the ${kind === "rule" ? "rules" : kind} ${oneLine(name)}`);
+  const what = { rule: "the rules", skill: "the skill", plugin: "a note of the plugin" }[kind];
+  return theme.faint(`loaded: ${what} ${oneLine(name)}`);
 }
 
 /** `compacted: 112.0k → 31.0k tokens (summary by the model)` */
@@ -110,6 +111,7 @@ const REASONS: Record<EndReason, string> = {
   interrupt: "interrupted",
   provider: "stopped, the provider failed",
   repeat: "stopped, the same call came again and again",
+  permission: "refused by a plugin",
   crash: "stopped by an internal failure",
 };
 

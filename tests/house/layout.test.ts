@@ -78,11 +78,11 @@ describe("the house", () => {
     const lines = (folders: RegExp) =>
       files.filter(({ name }) => folders.test(name))
         .reduce((sum, { text }) => sum + text.trimEnd().split("\n").length, 0);
-    assert.ok(lines(/^src\/loop\//) < 2100, `loop: ${lines(/^src\/loop\//)}`);
+    assert.ok(lines(/^src\/loop\//) < 2250, `loop: ${lines(/^src\/loop\//)}`);
     const core = /^src\/(loop|context|permission|plugins|knowledge|session|config|runtime)\//;
-    assert.ok(lines(core) < 12_000, `core: ${lines(core)}`);
+    assert.ok(lines(core) < 12_300, `core: ${lines(core)}`);
     const below = /^src\/(?!ui|cli)/;
-    assert.ok(lines(below) < 23_200, `below ui and cli: ${lines(below)}`);
+    assert.ok(lines(below) < 23_500, `below ui and cli: ${lines(below)}`);
     const long = files.filter(({ text }) => text.split("\n").length > 360);
     assert.deepEqual(long.map(({ name }) => name), []);
   });

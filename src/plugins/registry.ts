@@ -54,7 +54,7 @@ export class LoadedPlugin {
 }
 
 /** What is registered must be what was declared: nobody agreed to anything else. @throws {PluginError} */
-async function checkRegistered(
+export async function checkRegistered(
   { manifest }: Plugin,
   { tools = [] }: PluginDefinition,
 ): Promise<void> {

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { isInside } from "../permission/paths.ts";
 import { PluginCache } from "../plugins/cache.ts";
 import { discover, type Found } from "../plugins/discover.ts";
-import { importPlugin, serveHostModules } from "../plugins/load.ts";
+import { importPlugin, serveHostModules, serveModule } from "../plugins/load.ts";
 import { EXTENSION, type Manifest, MANIFEST_FILE } from "../plugins/manifest.ts";
 import { checkManifest } from "../plugins/manifest-schema.ts";
 import { trustItemOf } from "../plugins/open.ts";
@@ -74,7 +74,9 @@ export async function testPlugin(
       `Make ${path}: every function that it exports is a test.`,
     );
   }
+  const testing = await import("../testing/mod.ts"); // before zod is served: see load.ts
   await serveHostModules();
+  await serveModule("nanocode/testing", testing);
   let tests: [string, () => unknown][];
   try {
     const module = await within(import(pathToFileURL(path).href)) as Record<string, unknown>;

@@ -35,7 +35,7 @@ export function makePlugin(name: string, workspace: Workspace, forUser: boolean)
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, MANIFEST_FILE), manifestOf(name, tool));
   writeFileSync(join(folder, "index.ts"), moduleOf(tool));
-  writeFileSync(join(folder, "index.test.ts"), TEST);
+  writeFileSync(join(folder, "index.test.ts"), testOf(tool));
   return [
     `made ${visible(folder)}`,
     `  ${MANIFEST_FILE.padEnd(13)}  what the model is told, and what the plugin may do`,
@@ -110,13 +110,18 @@ export default definePlugin({
 `;
 }
 
-const TEST = `// Every exported function is a test: nanocode plugin test runs them in turn.
+function testOf(tool: string): string {
+  return `// Every exported function is a test: nanocode plugin test runs them in turn.
 import assert from "node:assert/strict";
+import { runTool, temporaryWorkspace } from "nanocode/testing";
 import plugin from "./index.ts";
 
+const manifest = new URL("./plugin.json", import.meta.url);
+
 export async function greets() {
-  const [tool] = plugin.tools ?? [];
-  const { output } = await tool!.run(tool!.example, {} as never);
-  assert.match(output, /^Hello, /);
+  await using workspace = await temporaryWorkspace();
+  const { output } = await runTool(plugin, "${tool}", { name: "Ada" }, { workspace, manifest });
+  assert.equal(output, "Hello, Ada!");
 }
 `;
+}

@@ -41,7 +41,7 @@ async function serve(): Promise<void> {
   // Loaded before: once they are served, importing them here would ask for what is served.
   const [{ plugin }, nanocode, zod] = await Promise.all([
     import("bun"),
-    import("../../mod.ts"),
+    import("./sdk.ts"),
     import("zod"),
   ]);
   plugin({
@@ -49,9 +49,21 @@ async function serve(): Promise<void> {
     setup(build) {
       build.module("nanocode", () => ({ exports: { ...nanocode }, loader: "object" }));
       build.module("zod", () => ({ exports: { ...zod, default: zod }, loader: "object" }));
+      build.module("nanocode/testing", () => { // until `nanocode plugin test` serves it
+        throw new Error("nanocode/testing is there in tests only (nanocode plugin test)");
+      });
       build.onLoad({ filter: /\.(?:[mc]?tsx?|jsx|mjs)$/ }, ({ path }) => checkedModule(path));
     },
   });
+}
+
+/** Serves one more module to code outside the binary. Deno's import map does the same. */
+export async function serveModule(name: string, exports: object): Promise<void> {
+  if (typeof Bun === "undefined") return;
+  const { plugin } = await import("bun");
+  const setup = (build: Bun.PluginBuilder) =>
+    void build.module(name, () => ({ exports: { ...exports }, loader: "object" }));
+  plugin({ name, setup });
 }
 
 /** A plugin whose code runs here; `files`: hashes of the only files that are code of it. */

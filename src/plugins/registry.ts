@@ -81,7 +81,7 @@ export class LoadedPlugin {
 const fix = "make plugin.json and the code say the same";
 
 /** What is registered must be what was declared: nobody agreed to anything else. @throws {PluginError} */
-async function checkRegistered(
+export async function checkRegistered(
   { manifest }: Plugin,
   { tools = [], apis = {}, commands = [] }: PluginDefinition,
 ): Promise<void> {

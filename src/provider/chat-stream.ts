@@ -55,7 +55,9 @@ export class ChatStream {
     // What is no event: one JSON completion, an error, a page, or an error behind a broken stream.
     const text = this.#decoder.other.trim();
     if (!this.done && !this.finished) yield* this.#value(parseJson(text), false);
-    const isStrange = text !== "" && !this.done && !this.finished && this.#frames === 0;
+    // A stream cut inside its first word is a cut stream, to be tried again.
+    const isCut = ["data", "event", "id", "retry"].some((field) => field.startsWith(text));
+    const isStrange = !isCut && !this.done && !this.finished && this.#frames === 0;
     if (isStrange) yield this.#fail(notAnApi(text, this.#context));
     if (this.finished && this.#details.length > 0) {
       const { model = "" } = this.#context;

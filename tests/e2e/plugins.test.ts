@@ -382,7 +382,7 @@ describe("docs/plugins.md", () => {
     box = sandbox();
     const page = readFileSync(new URL("../../docs/plugins.md", import.meta.url), "utf8");
     const files = [...page.matchAll(/^```\w+ weather\/(\S+)\n([\s\S]*?)^```$/gm)];
-    assert.equal(files.length, 2);
+    assert.equal(files.length, 3);
     userPlugin(
       "weather",
       Object.fromEntries(files.map(([, name = "", text = ""]) => [name, text])),

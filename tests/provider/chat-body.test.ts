@@ -7,7 +7,7 @@ import { chatBody } from "../../src/provider/chat-body.ts";
 import { type Profile, profileFor } from "../../src/provider/profiles.ts";
 import type { ChatRequest, Message } from "../../src/provider/provider.ts";
 import type { RequestBody } from "../support/strict-server.ts";
-import { refusals } from "../support/strict-rules.ts";
+import { refusals } from "../../src/testing/strict-rules.ts";
 import { startServer, type StrictServer } from "../support/strict-server.ts";
 import { chatRequest, collect, providerAt, RUNS } from "./support.ts";
 

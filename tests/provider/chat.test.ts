@@ -384,6 +384,17 @@ describe("answers with status 200 that are no stream", () => {
     assert.equal((await collect(providerAt(server.url))).reply.finish, "incomplete");
   });
 
+  it("a stream cut inside its first word is a cut reply, and no strange answer", async () => {
+    const starts = ["d", "dat", "data", "data:", "event", "ev"];
+    steps = [...starts, "dog"].map((sse) => ({ sse }));
+    for (const start of starts) {
+      const { reply } = await collect(providerAt(server.url));
+      assert.deepEqual([reply.finish, reply.failure], ["incomplete", null], start);
+    }
+    const strange = (await collect(providerAt(server.url))).reply;
+    assert.match(strange.failure?.message ?? "", /is not that of a model's API: dog/);
+  });
+
   it("damage in mid-stream may pass, a cut at the end is a cut", async () => {
     const chunk = 'data: {"choices":[{"delta":{"content":"x"}}]}\n\n';
     steps = [{ sse: `${chunk}data: {"choices":[{"del\n\n${chunk}` }, {

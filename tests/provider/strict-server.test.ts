@@ -8,7 +8,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { refusals } from "../support/strict-rules.ts";
+import { refusals } from "../../src/testing/strict-rules.ts";
 import { startServer } from "../support/strict-server.ts";
 
 const RULES = { allowFields: [], requireReasoning: false };

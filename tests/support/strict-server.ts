@@ -1,5 +1,5 @@
 // A scripted Chat Completions server on loopback that checks every request as the real API does and
-// answers 400 where it is wrong (rules: strict-rules.ts). For tests of everything that talks to a model,
+// answers 400 where it is wrong (rules: src/testing/strict-rules.ts). For tests of everything that talks to a model,
 // and by itself: `bun-dev tests/support/strict-server.ts script.json` prints its URL and serves.
 
 import { readFileSync } from "node:fs";
@@ -17,7 +17,8 @@ import {
   type ScriptedReply,
   type Usage,
 } from "./strict-replies.ts";
-import { refusals, type Rules } from "./strict-rules.ts";
+import { randomFrom } from "../../src/testing/chaos.ts";
+import { refusals, type Rules } from "../../src/testing/strict-rules.ts";
 
 /** What the server does with one request. */
 export interface Step extends ScriptedReply {
@@ -292,17 +293,6 @@ async function write(
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
-}
-
-/** Numbers in [0, 1) from a seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
 }
 
 /** Four characters a token; cached is what the prompt has in common with the one before. */

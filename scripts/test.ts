@@ -48,17 +48,19 @@ if (task === "test") {
   const units = readdirSync(join(root, "tests"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !["cases", "support", "e2e"].includes(entry.name))
     .map((entry) => join("tests", entry.name)).sort();
+  const onBun = (...paths: string[]) => paths.map((path) => `./${path}/`);
+  // Together: each waits a good part of its time.
   await Promise.all([
+    suite("unit tests on Bun", bun, ["test", "--timeout", "60000"], onBun(...units), "bun"),
+    suite("unit tests on Deno", deno, ["test", "-A", "--no-check", "--quiet"], units, "deno"),
     suite(
-      "unit tests on Bun",
+      "end-to-end tests",
       bun,
-      ["test", "--timeout", "60000"],
-      units.map((path) => `./${path}/`),
+      ["test", "--timeout", "120000"],
+      onBun(join("tests", "e2e")),
       "bun",
     ),
-    suite("unit tests on Deno", deno, ["test", "-A", "--no-check", "--quiet"], units, "deno"),
   ]);
-  await suite("end-to-end tests", bun, ["test", "--timeout", "120000"], ["./tests/e2e/"], "bun");
 }
 rmSync(reports, { recursive: true, force: true });
 console.log(`\n${total.passed} passed, ${total.failed} failed`);

@@ -17,6 +17,7 @@ import { afterEach, describe, it } from "node:test";
 import type { RunResult } from "../../src/host/host.ts";
 import { localHost } from "../../src/host/local.ts";
 import { removeTemporary, runs, scriptCommand, start, temporary, until } from "./support.ts";
+import { heavy } from "../support/heavy.ts";
 
 /** For a machine that has other work too. */
 const LONG = { timeout: 120_000 };
@@ -170,7 +171,7 @@ suite("host: run", () => {
     }
   });
 
-  it("keeps memory bounded whatever the output (SH-07)", LONG, async () => {
+  heavy("keeps memory bounded whatever the output (SH-07)", LONG, async () => {
     const before = process.memoryUsage.rss();
     let count = 0;
     let peak = 0;

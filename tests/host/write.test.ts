@@ -22,6 +22,7 @@ import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { localHost } from "../../src/host/local.ts";
 import { removeTemporary, runs, scriptCommand, start, temporary, until } from "./support.ts";
+import { heavy } from "../support/heavy.ts";
 
 /** For a machine that has other work too. */
 const LONG = { timeout: 120_000 };
@@ -356,7 +357,7 @@ describe("host: several writers", () => {
     assert.deepEqual(readdirSync(locks), []);
   });
 
-  it(
+  heavy(
     "gives up with a clear error while a living process keeps the lock",
     LONG,
     async () => {

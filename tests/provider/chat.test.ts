@@ -13,6 +13,7 @@ import type { ProviderFailure } from "../../src/provider/provider.ts";
 import { EXIT, UserError } from "../../src/runtime/errors.ts";
 import { startServer, type Step, type StrictServer } from "../support/strict-server.ts";
 import { chatRequest, collect, KEY, providerAt } from "./support.ts";
+import { heavy } from "../support/heavy.ts";
 
 let server: StrictServer;
 let steps: Step[] = [];
@@ -280,7 +281,7 @@ describe("error answers", () => {
     assert.deepEqual([failure.retryAfterMs, failure.retryable], [300, true]);
   });
 
-  it("CX-13: are read for 5 s at most", { timeout: 20_000 }, async () => {
+  heavy("CX-13: are read for 5 s at most", { timeout: 20_000 }, async () => {
     steps = [{ status: 429, body: { error: { message: "Too many requests" } }, hang: "body" }];
     const start = performance.now();
     const { reply } = await collect(providerAt(server.url));

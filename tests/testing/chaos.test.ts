@@ -11,10 +11,11 @@ import {
   type ScriptedCall,
   scriptedProvider,
   temporaryWorkspace,
-} from "nanocode/testing";
+} from "../../src/testing/mod.ts";
 import { ChatStream } from "../../src/provider/chat-stream.ts";
 import { randomFrom } from "../../src/testing/chaos.ts";
 import { plugin, ran } from "./support.ts";
+import { heavy } from "../support/heavy.ts";
 
 const RUNS = Number(process.env["NANOCODE_RUNS"] ?? 1);
 const add = (a: number, b: number): ScriptedCall => ({ name: "Add", args: { a, b } });
@@ -84,7 +85,7 @@ describe("the chaos provider", () => {
     }],
   ];
   for (const [fault, shows] of each) {
-    it(`${fault} is seen, and survived`, async () => {
+    heavy(`${fault} is seen, and survived`, async () => {
       const done = await run(3, [fault], 1);
       assert.ok(done.happened.includes(fault), `${done.happened}`);
       assert.deepEqual([done.answer, done.ran.length], [ANSWER, 4]);

@@ -3,7 +3,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { goldenTranscript, type TemporaryWorkspace, temporaryWorkspace } from "nanocode/testing";
+import {
+  goldenTranscript,
+  type TemporaryWorkspace,
+  temporaryWorkspace,
+} from "../../src/testing/mod.ts";
 import { normalized, UPDATE_FLAG } from "../../src/testing/golden.ts";
 import { newId } from "../../src/session/records.ts";
 

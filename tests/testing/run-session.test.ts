@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Message, runSession, scriptedProvider, type ScriptedStep } from "nanocode/testing";
+import {
+  type Message,
+  runSession,
+  scriptedProvider,
+  type ScriptedStep,
+} from "../../src/testing/mod.ts";
 import { place, plugin } from "./support.ts";
 
 const add = (a: number, b: number) => ({ name: "Add", args: { a, b } });

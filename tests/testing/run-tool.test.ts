@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { definePlugin, ToolError } from "nanocode";
-import { runTool, temporaryWorkspace } from "nanocode/testing";
+import { runTool, temporaryWorkspace } from "../../src/testing/mod.ts";
 import { MANIFEST, place, plugin } from "./support.ts";
 
 /** Rejects with a ToolError of this text. */

@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { definePlugin, defineTool, type PluginDefinition, ToolError } from "nanocode";
-import { type TemporaryWorkspace, temporaryWorkspace } from "nanocode/testing";
+import { type TemporaryWorkspace, temporaryWorkspace } from "../../src/testing/mod.ts";
 import { z } from "zod";
 import { inputSchema } from "../../src/tools/arguments.ts";
 

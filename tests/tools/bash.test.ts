@@ -12,6 +12,7 @@ import { bash } from "../../src/tools/bash.ts";
 import { escapeInvisible, PlainText } from "../../src/tools/plain-text.ts";
 import type { ToolContext, ToolOutput } from "../../src/tools/tool.ts";
 import { type ToolBench, toolBench } from "../support/tool-context.ts";
+import { heavy } from "../support/heavy.ts";
 
 const RUNS = Number(process.env.NANOCODE_RUNS ?? 1);
 /** For a machine that has other work too. */
@@ -197,7 +198,7 @@ describe("Bash", () => {
     },
   );
 
-  it("does not grow with the output (SH-07)", LONG, async () => {
+  heavy("does not grow with the output (SH-07)", LONG, async () => {
     const before = process.memoryUsage.rss();
     const { output } = await call({ command: "yes | head -c 100000000" });
     assert.equal((output as SpilledText).bytes, 100_000_000 + "<Bash>\n</Bash>".length);

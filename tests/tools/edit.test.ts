@@ -24,6 +24,7 @@ import { inputSchema } from "../../src/tools/arguments.ts";
 import { edit } from "../../src/tools/edit.ts";
 import { type Tool, ToolError } from "../../src/tools/tool.ts";
 import { Desk, PATIENT, type Result, RUNS } from "./support.ts";
+import { heavy } from "../support/heavy.ts";
 
 const hash = await anchors();
 
@@ -743,7 +744,7 @@ ${at(7, "6")}|6
     assert.equal(desk.text("new.txt"), "\ufeffone\ntwo\n");
   });
 
-  it("answers hostile arguments at once", PATIENT, async () => {
+  heavy("answers hostile arguments at once", PATIENT, async () => {
     const blanks = " ".repeat(300_000);
     using desk = await deskWith("f.txt", `a\n${blanks}x\n${"a b ".repeat(50_000)}\n`);
     refused(
@@ -763,7 +764,7 @@ ${at(7, "6")}|6
     refused(await desk.edit("f.txt", long), "does not occur");
   });
 
-  it("replaces very many occurrences, and goes on in the same reply", PATIENT, async () => {
+  heavy("replaces very many occurrences, and goes on in the same reply", PATIENT, async () => {
     const lines = Array.from({ length: 200_000 }, (_, i) => `old ${i}`);
     using desk = await deskWith("f.txt", lines.join("\n"));
     await desk.read("f.txt", [[100_000, 100_001]]);

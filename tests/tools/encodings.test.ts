@@ -7,6 +7,7 @@ import { openDocument } from "../../src/tools/document.ts";
 import { encode, legacyOf, unicodeOf } from "../../src/tools/encodings.ts";
 import { anchors } from "../../src/tools/anchor.ts";
 import { Desk, PATIENT, type Result } from "./support.ts";
+import { heavy } from "../support/heavy.ts";
 
 const hash = await anchors();
 
@@ -105,7 +106,7 @@ describe("legacy encodings", () => {
     assert.deepEqual(desk.bytes("f.c"), bytes);
   });
 
-  it("pages a large file in a multi-byte encoding", PATIENT, async () => {
+  heavy("pages a large file in a multi-byte encoding", PATIENT, async () => {
     const line = iconv.encode("// 変数を初期化する 0123456789\n", "shift_jis");
     using desk = new Desk({ "large.c": Buffer.alloc(line.length * 500_000, line) });
     const result = ok(await desk.read("large.c", [[499_999, 500_000]]));

@@ -14,6 +14,7 @@ import { list } from "../../src/tools/list.ts";
 import { read } from "../../src/tools/read.ts";
 import type { Tool, ToolContext } from "../../src/tools/tool.ts";
 import { type ToolBench, toolBench } from "../support/tool-context.ts";
+import { heavy } from "../support/heavy.ts";
 
 const RUNS = Number(process.env.NANOCODE_RUNS ?? 1);
 const LONG = { timeout: 120_000 };
@@ -422,7 +423,7 @@ README.md  empty
     assert.equal(shown.length, 156);
   });
 
-  it("shows what fits of a large folder, and a call for what follows", async () => {
+  heavy("shows what fits of a large folder, and a call for what follows", async () => {
     many("big/[x]", 2000, "item-");
     const output = await text({ path: "big/[x]" });
     assert.ok(Buffer.byteLength(output) <= 10_000);
@@ -480,7 +481,7 @@ README.md  empty
     }
   });
 
-  it(
+  heavy(
     "gives the event loop its turn over 20,000 entries, and ends when it is interrupted",
     LONG,
     async () => {

@@ -10,6 +10,7 @@ import { row } from "../../src/tools/lines.ts";
 import { read } from "../../src/tools/read.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { Desk, PATIENT, type Result } from "./support.ts";
+import { heavy } from "../support/heavy.ts";
 
 const hash = await anchors();
 
@@ -185,7 +186,7 @@ ${at(1, 'import { z } from "zod";')}
     );
   });
 
-  it("FE-35 pages a file of 60 MB without holding it", PATIENT, async () => {
+  heavy("FE-35 pages a file of 60 MB without holding it", PATIENT, async () => {
     const bytes = Buffer.alloc(60_000_000, `${"line ".padEnd(59, ".")}\n`);
     bytes.write("the one", 900_006 * 60);
     using desk = new Desk({ "big.log": bytes });
@@ -249,7 +250,7 @@ ${at(1, 'import { z } from "zod";')}
     );
   });
 
-  it("finds lines wherever they stand to the borders of its pieces", PATIENT, async () => {
+  heavy("finds lines wherever they stand to the borders of its pieces", PATIENT, async () => {
     const mega = 1024 * 1024;
     const lines = [
       "a".repeat(mega - 2), // its newline is the last byte but one of a piece
@@ -269,7 +270,7 @@ ${at(1, 'import { z } from "zod";')}
     }
   });
 
-  it("shows a line of a large file cut, and refuses one too long to hold", PATIENT, async () => {
+  heavy("shows a line of a large file cut, and refuses one too long to hold", PATIENT, async () => {
     using desk = new Desk({
       "one.json": Buffer.alloc(20 * 1024 * 1024, "{}"),
       "huge.json": Buffer.alloc(33 * 1024 * 1024, "{}"),

@@ -17,6 +17,7 @@ import { compilePattern } from "../../src/tools/search-pattern.ts";
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from "../../src/tools/tool.ts";
 import { type Bench, bench, scripted } from "../support/scripted.ts";
 import { type ToolBench, toolBench } from "../support/tool-context.ts";
+import { heavy } from "../support/heavy.ts";
 
 const RUNS = Number(process.env["NANOCODE_RUNS"] ?? 1);
 const LONG = { timeout: 300_000 };
@@ -383,7 +384,7 @@ describe("Recall: grep", () => {
     assert.match(page, /\n1\|é{150}needlex{244}\n\[line 1 cut: characters 4851-5250\]\n/);
   });
 
-  it("finds what looking at each line alone finds, in texts of many pieces", LONG, () => {
+  heavy("finds what looking at each line alone finds, in texts of many pieces", LONG, () => {
     const word = fc.constantFrom("ab", "abc", "ABC", "b\r", "中a", "", "🦊", "aaaa");
     const chunk = fc.array(fc.array(word, { maxLength: 4 }).map((words) => words.join(" ")), {
       minLength: 1,
@@ -423,7 +424,7 @@ describe("Recall: grep", () => {
     );
   });
 
-  it("matches a line of more bytes than are held, part by part", LONG, () => {
+  heavy("matches a line of more bytes than are held, part by part", LONG, () => {
     const file = join(desk.root, "line");
     const mb = 1024 * 1024;
     writeFileSync(file, `a\n${"x".repeat(40 * mb)}needle${"🦊".repeat(7 * mb)}needle\nneedle 2\n`);
@@ -457,13 +458,17 @@ describe("Recall: grep", () => {
     );
   });
 
-  it("ends an endless pattern instead of hanging, and never as nothing found", LONG, async () => {
-    const key = store(`${"a".repeat(60)}!\ny${"x".repeat(300)}\n`, true);
-    for (const pattern of ["(a+)+$", "(x+x+)+y"]) {
-      assert.match(await errorOf({ keys: [key], grep: pattern }), /pattern too expensive/);
-    }
-    assert.deepEqual(await rows({ keys: [key], grep: "a!" }), [`1|${"a".repeat(60)}!`]);
-  });
+  heavy(
+    "ends an endless pattern instead of hanging, and never as nothing found",
+    LONG,
+    async () => {
+      const key = store(`${"a".repeat(60)}!\ny${"x".repeat(300)}\n`, true);
+      for (const pattern of ["(a+)+$", "(x+x+)+y"]) {
+        assert.match(await errorOf({ keys: [key], grep: pattern }), /pattern too expensive/);
+      }
+      assert.deepEqual(await rows({ keys: [key], grep: "a!" }), [`1|${"a".repeat(60)}!`]);
+    },
+  );
 
   it("ends when it is interrupted", async () => {
     const interrupt = new AbortController();

@@ -16,6 +16,7 @@ import { compilePattern, requiredText } from "../../src/tools/search-pattern.ts"
 import { search } from "../../src/tools/search.ts";
 import type { ToolContext, ToolOutput } from "../../src/tools/tool.ts";
 import { type ToolBench, toolBench } from "../support/tool-context.ts";
+import { heavy } from "../support/heavy.ts";
 
 const RUNS = Number(process.env.NANOCODE_RUNS ?? 1);
 const LONG = { timeout: 120_000 };
@@ -418,13 +419,13 @@ describe("Search: expensive patterns", () => {
   afterEach(() => bench.close());
 
   if ("Bun" in globalThis) {
-    it("are why time decides: the engine gives up and reports no match", LONG, () => {
+    heavy("are why time decides: the engine gives up and reports no match", LONG, () => {
       const text = `${"a".repeat(60)} aab`;
       assert.equal(/(a+)+b/.test(text), false, "the engine has become right: is the limit needed?");
       assert.equal(/a+b/.test(text), true);
     });
 
-    it("are noticed when the engine comes back late", LONG, () => {
+    heavy("are noticed when the engine comes back late", LONG, () => {
       const compiled = compilePattern("(a+)+b", false);
       assert.ok(compiled.ok);
       const content = new Content(Buffer.from(`${"a".repeat(60)} aab\n`));
@@ -442,7 +443,7 @@ describe("Search: expensive patterns", () => {
     "^(([a-z])+.)+[A-Z]([a-z])+$",
   ];
   for (const pattern of patterns) {
-    it(`ends with "pattern too expensive" for ${pattern}`, LONG, async () => {
+    heavy(`ends with "pattern too expensive" for ${pattern}`, LONG, async () => {
       files({
         "a.txt": `${"a".repeat(60)} aab!\nB!\ny${"x".repeat(60)}\n`,
         "b.txt": `z${"a".repeat(300)}\n`,
@@ -458,7 +459,7 @@ describe("Search: expensive patterns", () => {
     });
   }
 
-  it("answers the other queries of the call, and the next call", LONG, async () => {
+  heavy("answers the other queries of the call, and the next call", LONG, async () => {
     files({ "a.txt": `${"a".repeat(60)}!\nneedle 1\n` });
     const { output, status } = await call([
       { pattern: "(a+)+$" },
@@ -474,7 +475,7 @@ describe("Search: expensive patterns", () => {
     assert.deepEqual(await rows({ pattern: "need\\w+ \\d" }), ["> a.txt:2|needle 1"]);
   });
 
-  it(
+  heavy(
     "names the file in which an honest pattern is slow, so that it can be left out",
     LONG,
     async () => {
